@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,7 +26,15 @@ def ingest(
     header: bool | None = None,
     encoding: str | None = None,
     drop: Sequence[str] = (),
-    scale: str = "none",
+    columns: Sequence[str] = (),
+    one_hot: str | Sequence[str] = (),
+    ordinal: Mapping[str, Sequence[str]] | None = None,
+    missing: str = "refuse",
+    dates: str | None = None,
+    decimal: str = ".",
+    data: str | None = None,
+    target: str | None = None,
+    scale: str | None = None,
     test_fraction: float | None = None,
     shuffle: bool = False,
     train_rows: int | None = None,
@@ -72,8 +80,32 @@ def ingest(
         Files that are predicted later are read so, too.
     drop : sequence of str
         Names of columns that are left out.
-    scale : {"none", "minmax", "standard", "unit"}, default "none"
-        Learned on the training part and applied to both; see `Scaling`.
+    columns : sequence of str
+        Names of the columns that are features; by default all others but the label.
+    one_hot : "auto" or sequence of str
+        Columns that become a feature, 0 or 1, for each category of the training rows; a category
+        that only later rows have is 0 in all of them. "auto": all columns of words with up to 50
+        categories. Other columns of words are refused, but for those of yes and no.
+    ordinal : dict of str to sequence of str, optional
+        Columns of ordered words, from low to high, which become 0, 1, 2, ...
+    missing : {"refuse", "drop", "median", "indicator"}, default "refuse"
+        What becomes of cells without a value: they are refused; their rows are left out of both
+        parts; they get the median of the training rows (of categories the most frequent one); or
+        that, and a feature that says which cells they were (categories are then all 0).
+    dates : {"drop", "parts"}, optional
+        Columns of dates are left out, or become year, month, day, weekday (Monday is 0) and, where
+        there are any, hour. By default they are refused.
+    decimal : {".", ","}, default "."
+        Mark before the decimals of numbers in text; the other one may separate thousands.
+    data, target : str, optional
+        Names of the arrays of an archive or a Zarr group that hold the rows and the labels; by
+        default X and y. `target` is another word for `label`.
+    scale : {"auto", "none", "minmax", "standard", "unit"}, optional
+        Learned on the training part and applied to both; see `Scaling`. "auto", the default for
+        files and data frames, standardises dense rows and divides sparse ones by the largest
+        absolute values ("minmax"), but leaves values within [-1, 1] and standardised features as
+        they are; `DataSet.scaling_reason` says which it was. Arrays and data sets are taken as they
+        are by default.
     test_fraction : float, optional
         Share in (0, 1) of the rows that become the test part: the rows are put in the order
         ``numpy.random.default_rng(seed).permutation(n)`` and the last of them taken off.

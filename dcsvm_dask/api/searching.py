@@ -70,7 +70,7 @@ def search(
         its folder ``best``, a run of its own.
     C, gamma, coef0 : float, sequence or array of float, optional
         What is searched. C and gamma are those of LIBSVM's grid.py by default: 2^-5, 2^-3, ... 2^15
-        and 2^-15, 2^-13, ... 2^3; coef0 is 0.
+        and 2^-15, 2^-13, ... 2^3; coef0 is 0. Of gamma "scale" and "auto" are possible, too.
     degree : int, sequence or array of int, default 3
     epsilon : float, sequence or array of float, default 0.1
         Of regression, in units of the targets.

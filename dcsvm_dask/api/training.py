@@ -58,7 +58,7 @@ def train(
     *,
     label: str | int | None = None,
     drop: Sequence[str] = (),
-    scale: str = "none",
+    scale: str | None = None,
     positive: Sequence[Label] | None = None,
     holdout: Place | None = None,
     execution: Execution | None = None,
@@ -122,8 +122,11 @@ def train(
         explains.
     kernel : str, default "rbf"
         Name of one of `dcsvm_dask.kernels.KERNELS`, as "linear" or "poly".
-    gamma, coef0 : float, default 1.0 and 0.0
-        Of the kernel, as scikit-learn has them; gamma > 0.
+    gamma : {"scale", "auto"} or float, default "scale"
+        Of the kernel, as scikit-learn's SVC has it: "scale" is 1 / (n_features X.var()) of the rows
+        as they are stored, thus scaled, "auto" is 1 / n_features. The run has the number.
+    coef0 : float, default 0.0
+        Of the kernel, as scikit-learn has it.
     degree : int, default 3
         Of the polynomial kernel, from 1.
     C : float, default 1.0
@@ -265,6 +268,8 @@ def _trained(
     with FolderLock(place) as lock:
         folder = RunFolder.create(place, header, lock.ownership)
         keep_preparation(folder, dataset)
+        if gamma := training.told_of_gamma(dataset):
+            Announcer(place.url, follow).say(gamma)
         if lowered:
             Announcer(place.url, follow).say(told_of_sizes(lowered))
         if goals.committee and not settings.clusters:
@@ -317,6 +322,11 @@ def plan_on(
         measured = Measured.of(probe_rows(settings, seen, seen.rows, **how))
     measured = replace(measured, process_bytes=TYPICAL.process_bytes)  # this is no worker
     return make_plan(settings, goals, shape, measured)
+
+
+def told_of_gamma(data: Place, **parameters: Any) -> str | None:
+    """Return what a training of a data set makes of a gamma that is a rule; None of a number."""
+    return Training.of(parameters).told_of_gamma(DataSet.open(data))
 
 
 def fitted(

@@ -7,17 +7,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from dcsvm_dask.diagnostics.status import fallbacks_of, read_nodes
+from dcsvm_dask.diagnostics.status import doubts, fallbacks_of, read_nodes
 from dcsvm_dask.errors import DcsvmWarning
 from dcsvm_dask.methods.choice import reached_model
 from dcsvm_dask.methods.fallbacks import told_of_fallbacks
 from dcsvm_dask.methods.isolated import told_of_isolated
 from dcsvm_dask.methods.method import Goals
 from dcsvm_dask.methods.narrow import margins_of, told_of_narrow
+from dcsvm_dask.methods.problem import ARRANGE
 from dcsvm_dask.methods.registry import approximation
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.storage.run import RunFolder
-from dcsvm_dask.storage.stage_id import MODEL, StageId
+from dcsvm_dask.storage.stage_id import MODEL, SCORE, StageId
 from dcsvm_dask.storage.state import read_state
 
 _LEFT = ContextVar("narrow_left_to_caller", default=False)
@@ -25,7 +26,10 @@ _LEFT = ContextVar("narrow_left_to_caller", default=False)
 
 @contextmanager
 def narrow_left_to_caller() -> Iterator[None]:
-    """Leave the warning of narrow margins to the caller, whose models need not be of runs."""
+    """Leave warnings of models of no use to the caller, whose models need not be of runs.
+
+    Those are the warnings of narrow margins, of too many support vectors and of one class.
+    """
     token = _LEFT.set(True)
     try:
         yield
@@ -36,8 +40,9 @@ def narrow_left_to_caller() -> Iterator[None]:
 def warn_of_model(run: RunFolder) -> None:
     """Warn the caller of the model that a run reached.
 
-    It did not converge, its kernel matrix is the identity, its tolerance does not resolve its
-    margin, or the inner solver that is named did not finish its working sets.
+    It did not converge, nearly all rows are support vectors, it predicts one class, its kernel
+    matrix is the identity, its tolerance does not resolve its margin, or the inner solver that is
+    named did not finish its working sets.
     """
     stage = reached_model(run)
     node = None if stage is None else run.find(stage, "commit")
@@ -54,6 +59,10 @@ def warn_of_model(run: RunFolder) -> None:
         warnings.warn(DcsvmWarning(said), stacklevel=4)
     if record.get("isolated"):
         said = told_of_isolated(settings.kernel, None if "outputs" in record else record["support"])
+        warnings.warn(DcsvmWarning(said), stacklevel=4)
+    named = (ARRANGE, stage, StageId.about(SCORE, stage))
+    commits = {name: one.record for name in named if (one := run.find(name, "commit"))}
+    for said in () if _LEFT.get() else doubts(run, commits):
         warnings.warn(DcsvmWarning(said), stacklevel=4)
     if settings.inner not in ("auto", "smo"):
         count = sum(fallbacks_of(read_nodes(run)).values())

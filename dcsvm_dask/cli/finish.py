@@ -43,7 +43,7 @@ def summary_of(run: Any, status: dict[str, Any]) -> str:
         return "\n" + closing(run.folder, status)
     from dcsvm_dask.diagnostics.summary import summary
 
-    return summary(status)
+    return summary(status | {"warnings": []})  # they were shown when the run ended
 
 
 def summary_of_search(run: Any) -> str:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 SHOWN = 8
 """Features whose ranges are printed."""
+SHOWN_COLUMNS = 20
+"""Columns that were made numbers of which is printed how."""
 SEPARATORS = {" ": "blanks", "\t": "tab"}
 DROPPED = {"weight_0": "of weight 0", "train_rows": "beyond --train-rows"}
 
@@ -67,10 +69,13 @@ def describe(place: Any) -> dict[str, Any]:
         "positive": data.positive,
         "reading": reading_of(data),
         "feature_names": data.feature_names,
+        "columns": None if data.columns is None else data.columns.to_json(),
+        "prepared": [] if data.columns is None else data.columns.described(),
         "ranges": data.ranges,
         "dropped": {**data.dropped, "rows": data.made_with.get("rows")},
         "warnings": data.warnings,
         "scaling": None if data.scaling is None else data.scaling.kind,
+        "scaling_reason": data.scaling_reason or None,
         "parts": parts,
     }
 
@@ -138,9 +143,14 @@ def show(found: dict[str, Any], *, warned: bool = False) -> None:
     echo(
         f"  {found['features']:,} features, {form}, chunks of {found['chunk_rows']:,} rows, "
         f"scaling {found['scaling'] or 'none'}"
+        + (f" ({found['scaling_reason']})" if found["scaling_reason"] else "")
     )
     echo(f"  {reading_line(found['reading'])}")
     echo(f"  {features_line(found)}")
+    for line in found["prepared"][:SHOWN_COLUMNS]:
+        echo(f"  column {line}")
+    if len(found["prepared"]) > SHOWN_COLUMNS:
+        echo(f"  and {len(found['prepared']) - SHOWN_COLUMNS:,} more columns made numbers")
     echo(f"  {dropped_line(found['dropped'])}")
     for said in () if warned else found["warnings"]:
         echo(f"  warning: {said}")

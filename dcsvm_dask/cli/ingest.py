@@ -30,13 +30,52 @@ from dcsvm_dask.errors import InputError
     "--encoding",
     help="Encoding of text without a byte order mark, such as cp1252; by default UTF-8.",
 )
-@click.option("--drop", multiple=True, metavar="NAME", help="Leave a column out; may be repeated.")
+@click.option("--drop", multiple=True, metavar="COL,...", help="Columns to leave out.")
+@click.option(
+    "--columns",
+    multiple=True,
+    metavar="COL,...",
+    help="Columns to take as features; by default all but the label.",
+)
+@click.option(
+    "--one-hot",
+    multiple=True,
+    metavar="auto|COL,...",
+    help="Columns of words that become a feature for each category; auto: all of them.",
+)
+@click.option(
+    "--ordinal",
+    multiple=True,
+    metavar="COL:LOW<MID<HIGH",
+    help="Column of ordered words, which become 0, 1, 2, ...; may be repeated.",
+)
+@click.option(
+    "--missing",
+    type=click.Choice(["refuse", "drop", "median", "indicator"]),
+    default="refuse",
+    show_default=True,
+    help="Cells without a value: refuse them, drop their rows, fill in the median (of categories "
+    "the most frequent), or that with a feature that says where.",
+)
+@click.option(
+    "--dates",
+    type=click.Choice(["drop", "parts"]),
+    help="Columns of dates: drop them, or take year, month, day, weekday, hour.",
+)
+@click.option(
+    "--decimal",
+    type=click.Choice([".", ","]),
+    default=".",
+    show_default=True,
+    help="Mark before the decimals of numbers.",
+)
+@click.option("--data", metavar="NAME", help="Array of an archive that holds the rows; else X.")
+@click.option("--target", metavar="NAME", help="Array that holds the labels, or label column.")
 @click.option(
     "--scale",
-    type=click.Choice(["minmax", "standard", "unit", "none"]),
-    default="none",
-    show_default=True,
-    help="Scaling, learned on the training part and applied to all later rows.",
+    type=click.Choice(["auto", "minmax", "standard", "unit", "none"]),
+    help="Scaling, learned on the training part and applied to all later rows; by default auto, "
+    "for a data set none.",
 )
 @click.option("--test-fraction", type=float, help="Share of rows, at random, for the test part.")
 @click.option("--shuffle", is_flag=True, help="Put training rows in random order.")
@@ -62,34 +101,46 @@ def command(
     out: str,
     positive: str | None,
     rows: str | None,
+    drop: tuple[str, ...],
+    columns: tuple[str, ...],
+    one_hot: tuple[str, ...],
+    ordinal: tuple[str, ...],
     as_json: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
     r"""Take SOURCE into a data set in Zarr.
 
-    SOURCE is svmlight / LIBSVM text, CSV or TSV (plain, .gz, .bz2, .xz), .npy, .npz with X_train,
-    y_train, X_test, y_test (or CSR parts of them), Parquet, a Zarr group or another data set; a
-    path or a URL such as s3://BUCKET/KEY. Memory stays bounded; text is copied in binary form to
-    the folder for temporary files (TMPDIR) meanwhile.
+    SOURCE is svmlight / LIBSVM text, CSV or TSV, JSON lines (plain, .gz, .bz2, .xz), .npy, .npz
+    with X_train, y_train, X_test, y_test (or CSR parts of them), Parquet, a Zarr group or another
+    data set; a path or a URL such as s3://BUCKET/KEY. Memory stays bounded; text is copied in
+    binary form to the folder for temporary files (TMPDIR) meanwhile.
 
     Without --label the last column is the label; a table of which another column has a usual name
     of one (label, target, class, y) is refused until --label says which it is.
 
     \b
+    auto      dense rows standard, sparse rows minmax; none where values lie in [-1, 1] or are
+              standardised already
     minmax    dense rows to [0, 1]; sparse rows divided by the largest absolute value
     standard  divided by the standard deviation; dense rows centred, sparse rows not
     unit      every row to Euclidean length 1
     """
     from dcsvm_dask.cli.info import describe, show
     from dcsvm_dask.data.ingest import ingest
+    from dcsvm_dask.readers.preparing.choices import AUTO, parse_names, parse_ordinal
 
+    hot = parse_names(",".join(one_hot))
     with Progress(quiet) as progress:
         data = ingest(
             source,
             out,
             positive=None if positive is None else positive.split(","),
             rows=parse_rows(rows),
+            drop=parse_names(",".join(drop)),
+            columns=parse_names(",".join(columns)),
+            one_hot=AUTO if hot == (AUTO,) else hot,
+            ordinal=parse_ordinal(ordinal),
             report=progress.tell,
             **options,
         )

@@ -177,6 +177,23 @@ class KernelName(click.Choice[str]):
         return self.choices
 
 
+class Gamma(click.ParamType[float | str]):
+    """A number, or a word for a rule by which it follows from the rows."""
+
+    name = "float|scale|auto"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float | str:
+        """Return the number or the word."""
+        if value in ("scale", "auto"):
+            return str(value)
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(f"{value!r:.80} is neither a number nor scale or auto", param, ctx)
+
+
 def training_options(command: Command) -> Command:
     """Add the options of a training; those that are given become one dict `parameters`."""
 
@@ -216,6 +233,8 @@ def training_option(field: dataclasses.Field[Any], about: Described) -> Callable
     chosen = click.Choice(about.choices) if about.choices else types.get(kind)
     if name == "kernel":
         chosen = KernelName()
+    if name == "gamma":
+        chosen = Gamma()
     default = about.default_text or as_text(field.default)
     return click.option(*flags, type=chosen, help=f"{about.help}; by default {default}.")
 

@@ -38,6 +38,7 @@ def command(
     Kernel values are timed in this process, for workers of other machines as well.
     """
     from dcsvm_dask import api
+    from dcsvm_dask.api.training import told_of_gamma
     from dcsvm_dask.diagnostics.drawing import draw
     from dcsvm_dask.diagnostics.outline import outline
     from dcsvm_dask.storage.outputs import output
@@ -58,4 +59,6 @@ def command(
     if as_json:
         echo(json.dumps(planned.to_json(found.count, found.threads), indent=1))
     else:
+        if gamma := told_of_gamma(data, **parameters):
+            echo(gamma)
         echo(outline(planned, found.count, found.threads))

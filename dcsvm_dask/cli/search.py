@@ -25,7 +25,7 @@ VALUES = "0.1,1,2^5 or FROM:TO:FACTOR"
 @click.argument("data")
 @click.option("--run", "run_place", required=True, help="Folder or URL of the new search.")
 @click.option("-C", "--C", "C", metavar=VALUES, help="By default 2^-5:2^15:2^2.")
-@click.option("--gamma", metavar=VALUES, help="By default 2^-15:2^3:2^2.")
+@click.option("--gamma", metavar=VALUES, help="Or scale, auto; by default 2^-15:2^3:2^2.")
 @click.option("--degree", metavar="2,3,...", help="Degree of poly, by default 3.")
 @click.option("--coef0", metavar="0,1,...", help="Constant of poly, sigmoid; by default 0.")
 @click.option(
@@ -106,12 +106,14 @@ def command(
     `dcsvm status` and `dcsvm report`; RUN/best is the run of the best candidate.
     """
     from dcsvm_dask import api
+    from dcsvm_dask.kernels import GAMMA_RULES
     from dcsvm_dask.pipeline.searching import parse_values
 
     parameters = {name: value for name, value in given.items() if value is not None}
     for name in ("C", "gamma", "coef0", "degree", "epsilon", "nu", "quantile"):
         if name in parameters:
-            parameters[name] = parse_values(name, parameters[name])
+            rules = GAMMA_RULES if name == "gamma" else ()
+            parameters[name] = parse_values(name, parameters[name], rules)
     if len(parameters.get("quantile", ())) == 1:
         (parameters["quantile"],) = parameters["quantile"]
     if "degree" in parameters:

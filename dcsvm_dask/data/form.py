@@ -31,6 +31,8 @@ class Form:
     scaling: Scaling | None
     first_feature: int | None
     chunk_rows: int
+    scaling_reason: str = ""
+    """Why that scaling was chosen, where the choice was left to the ingest."""
     one_class: bool = False
     """Whether y are labels that only score, so that rows equal in x are equal."""
 
@@ -105,6 +107,7 @@ def choose_form(
         is_sparse=sparse,
         classes=classes,
         scaling=scaling or done,
+        scaling_reason=statistics.reason,
         first_feature=first,
         chunk_rows=rows,
     )
@@ -148,48 +151,6 @@ def _common_features(scans: list[Scan], first: int) -> int:
     if n_features < 1:
         raise InputError(f"{scans[0].source.name}: no feature has a value")
     return n_features
-
-
-def split_order(
-    n: int, test_fraction: float | None, shuffle: bool, seed: int, train_rows: int | None = None
-) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:
-    """Return the training and the test rows in their order.
-
-    Parameters
-    ----------
-    n : int
-        Number of rows.
-    test_fraction : float or None
-        Share of the rows in the test part, in (0, 1).
-    shuffle : bool
-        Whether to permute the rows.
-    seed : int
-    train_rows : int, optional
-        Largest number of training rows; others are dropped.
-
-    Returns
-    -------
-    train, test : ndarray of int64 or None
-        None: all rows in the order of the source, and no test part.
-
-    Raises
-    ------
-    InputError
-        If a part is empty, or `train_rows` is given without a permutation.
-    """
-    if test_fraction is None and not shuffle:
-        if train_rows is not None:
-            raise InputError("train_rows needs a test_fraction or shuffle, which permute the rows")
-        return None, None
-    order = np.random.default_rng(seed).permutation(n)
-    if test_fraction is None:
-        return order[:train_rows], None
-    n_test = round(test_fraction * n)
-    if not 0 < n_test < n:
-        raise InputError(
-            f"test_fraction must leave rows in both parts, got {test_fraction} of {n} rows"
-        )
-    return order[: n - n_test][:train_rows], order[n - n_test :]
 
 
 def test_codes(

@@ -7,7 +7,7 @@ import os
 import re
 import uuid
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from numbers import Integral
@@ -17,16 +17,20 @@ import numpy as np
 import zarr
 
 import dcsvm_dask
-from dcsvm_dask.data.form import Form, choose_form, split_order, test_codes
+from dcsvm_dask.data.form import Form, choose_form, test_codes
+from dcsvm_dask.data.learn_columns import learn_columns
 from dcsvm_dask.data.made_with import made_with
+from dcsvm_dask.data.scale_choice import usual_scale
 from dcsvm_dask.data.scan import Report, Scan, Table
 from dcsvm_dask.data.sources import resolve_sources
+from dcsvm_dask.data.split import Split
 from dcsvm_dask.data.write import write_part
 from dcsvm_dask.errors import DcsvmWarning, InputError, RunError
 from dcsvm_dask.masking import masked
 from dcsvm_dask.readers.columns import listed
 from dcsvm_dask.readers.labels import Label, LabelTable, canonical, choose_classes
-from dcsvm_dask.readers.scaling import KINDS, LEARNED
+from dcsvm_dask.readers.preparing.choices import Choices
+from dcsvm_dask.readers.scaling import LEARNED, SCALES
 from dcsvm_dask.readers.signs import SignTable
 from dcsvm_dask.readers.source import Reading, Source
 from dcsvm_dask.readers.statistics import ScalingStatistics
@@ -67,7 +71,15 @@ def ingest(
     header: bool | None = None,
     encoding: str | None = None,
     drop: Sequence[str] = (),
-    scale: str = "none",
+    columns: Sequence[str] = (),
+    one_hot: str | Sequence[str] = (),
+    ordinal: Mapping[str, Sequence[str]] | None = None,
+    missing: str = "refuse",
+    dates: str | None = None,
+    decimal: str = ".",
+    data: str | None = None,
+    target: str | None = None,
+    scale: str | None = None,
     test_fraction: float | None = None,
     shuffle: bool = False,
     train_rows: int | None = None,
@@ -91,6 +103,8 @@ def ingest(
         rows are not in this process.
     out : str, path or Location
         The data set to write.
+    columns, one_hot, ordinal, missing, dates, decimal, data, target
+        As in `dcsvm_dask.ingest`.
     label, header, encoding, drop, scale, test_fraction, shuffle, train_rows, seed, positive, task
         As in `dcsvm_dask.ingest`.
     chunk_rows, sparse, rows, weights, overwrite
@@ -110,6 +124,7 @@ def ingest(
         If a parameter or the source is not valid, or the place has other content.
     """
     words = dict(locals())  # only the parameters are local variables here
+    scale = usual_scale(source, scale)
     _check_parameters(scale, test, test_fraction, seed, chunk_rows, rows)
     table = _table(task, positive)
     targets = table is not LabelTable
@@ -119,6 +134,17 @@ def ingest(
         raise InputError(f"train_rows must be a whole number of at least 1, got {train_rows}")
     place = Location.of(out, writable=True)
     _refuse_others(place, overwrite)
+    choices = Choices.of(columns, one_hot, ordinal, missing, dates, decimal)
+    weighed = None if weights is None else Weights.of(weights)
+    if weighed is not None and missing == "drop":
+        raise InputError(
+            "missing: drop changes which row is which, and weights are by row; fill in"
+        )
+    if target is not None:
+        if label is not None:
+            raise InputError("give label or target, not both: both name the labels")
+        label = target
+    parting = Split(test_fraction, shuffle, seed, train_rows)
     train_source, test_source = resolve_sources(
         source,
         test,
@@ -127,8 +153,10 @@ def ingest(
         header=header,
         encoding=encoding,
         drop=list(drop),
+        choices=choices,
+        data=data,
+        learn=partial(learn_columns, rows=rows, split=parting, weights=weighed),
     )
-    weighed = None if weights is None else Weights.of(weights)
     made = made_with(words, weighed)
     own = getattr(train_source, "weights", None)
     if weighed is None and own is not None:
@@ -180,11 +208,15 @@ def ingest(
         if isinstance(train.y, SignTable):
             assert isinstance(test_scan.y, SignTable)
             train.y.check_positive(test_scan.y)
-        order, test_order = split_order(train.n_rows, test_fraction, shuffle, seed, train_rows)
+        order, test_order = parting.order(train.n_rows)
         if order is not None and scale in LEARNED:
             train.update_statistics(statistics, order)
         form = choose_form(train, test_scan, classes, statistics, sparse, chunk_rows)
         form = replace(form, one_class=task == OneClass.name)
+        if form.scaling_reason:
+            kind = "none" if form.scaling is None else form.scaling.kind
+            report_line(f"scaling {kind}: {form.scaling_reason}")
+        learned = form.scaling is not None and form.scaling.kind in LEARNED
         staged = RecordedPlace.at(place / attempt)
         try:
             codes = None if targets else np.array([code_of[v] for v in train.y.labels], np.int32)
@@ -197,7 +229,7 @@ def ingest(
                     form,
                     report_line,
                     train.weights(order),
-                    None if scale in LEARNED else loss,
+                    None if learned else loss,
                 )
             }
             if not targets and sum(1 for count in parts["train"]["counts"] if count) < 2:
@@ -211,6 +243,7 @@ def ingest(
             about = {
                 "positive": None,
                 "feature_names": train_source.feature_names,
+                "columns": _columns(train_source),
                 "reading": {
                     **asdict(getattr(train_source, "reading", Reading("source"))),
                     "header": header,
@@ -243,6 +276,12 @@ def ingest(
             if re.fullmatch(ATTEMPT, name) and name != attempt:
                 (place / name).delete()
     return DataSet.open(place)
+
+
+def _columns(source: Any) -> dict[str, Any] | None:
+    """Return how the columns of a source were made numbers, as JSON values."""
+    made = getattr(source, "preparation", None)
+    return None if made is None else dict(made.to_json())
 
 
 def _table(task: Any, positive: Sequence[Label] | None) -> Callable[[str], Table]:
@@ -344,6 +383,7 @@ def _commit(
         "chunk_rows": form.chunk_rows,
         "classes": form.classes,
         "scaling": scaling,
+        **({"scaling_reason": form.scaling_reason} if form.scaling_reason else {}),
         "parts": parts,
         **more,
     }
@@ -371,8 +411,8 @@ def _check_parameters(
     chunk_rows: int | None,
     rows: tuple[int | None, int | None],
 ) -> None:
-    if scale not in KINDS:
-        raise InputError(f"scale must be one of {', '.join(KINDS)}, got {scale!r}")
+    if scale not in SCALES:
+        raise InputError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
     if test is not None and test_fraction is not None:
         raise InputError("give test rows or a test fraction, not both")
     if test_fraction is not None and not 0 < test_fraction < 1:

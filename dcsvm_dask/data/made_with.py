@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dcsvm_dask.data.scale_choice import usual_scale
 from dcsvm_dask.readers.labels import canonical
 from dcsvm_dask.readers.urls import is_url
 from dcsvm_dask.readers.weights import Weights
@@ -18,11 +19,15 @@ AS_THEY_ARE = (
     "label",
     "header",
     "encoding",
-    "scale",
     "test_fraction",
     "shuffle",
     "train_rows",
     "task",
+    "missing",
+    "dates",
+    "decimal",
+    "data",
+    "target",
 )
 
 
@@ -39,12 +44,16 @@ def made_with(words: Mapping[str, Any], weights: Weights | None) -> dict[str, An
     weights : Weights or None
         The given weights.
     """
-    positive = words["positive"]
+    positive, one_hot = words["positive"], words["one_hot"]
     return {
         "source": _name(words["source"]),
         "test": _name(words["test"]),
         **{word: words[word] for word in AS_THEY_ARE},
+        "scale": usual_scale(words["source"], words["scale"]),
         "drop": list(words["drop"]),
+        "columns": list(words["columns"]),
+        "one_hot": one_hot if isinstance(one_hot, str) else list(one_hot),
+        "ordinal": {name: list(levels) for name, levels in (words["ordinal"] or {}).items()},
         "seed": int(words["seed"]),
         "rows": list(words["rows"]),
         "positive": None if positive is None else sorted(map(canonical, positive), key=str),

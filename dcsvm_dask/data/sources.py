@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from itertools import pairwise
 from typing import Any
@@ -15,12 +15,21 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected, match_names
 from dcsvm_dask.readers.frames import is_frame, memory_source
 from dcsvm_dask.readers.open import open_source, source_parts
+from dcsvm_dask.readers.preparing.choices import Choices
+from dcsvm_dask.readers.preparing.source import PreparedSource
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.readers.source import Block, Reading, Source
 from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.storage.dataset import DataSet, is_data_set
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.predictions import label_array
+
+Learn = Callable[[PreparedSource], None]
+
+
+def learn_from_all(source: PreparedSource) -> None:
+    """Learn the preparation of columns from all rows of a source."""
+    source.learn()
 
 
 class DataSetSource:
@@ -64,6 +73,8 @@ class DataSetSource:
         self.n_features: int | None = len(self._features or range(data.n_features))
         self.weights = data.read_weights(0, data.n_rows)
         self.about: dict[str, Any] = {"reading": data.reading, "positive": data.positive}
+        if data.columns is not None:
+            self.about["columns"] = data.columns.to_json()
         known = {one.name for one in fields(Reading)}
         self.reading = Reading(
             **{"format": "data set", **{k: v for k, v in data.reading.items() if k in known}}
@@ -82,7 +93,7 @@ class DataSetSource:
 
 
 def resolve_sources(
-    source: Any, test: Any, *, own_test: bool, **how: Any
+    source: Any, test: Any, *, own_test: bool, learn: Learn = learn_from_all, **how: Any
 ) -> tuple[Source, Source | None]:
     """Return the sources of the training and of the test part.
 
@@ -94,8 +105,10 @@ def resolve_sources(
         ``test`` may be None.
     own_test : bool
         Whether a test part of ``source`` is used, too.
+    learn : callable, optional
+        Has a source of prepared columns learn how; by default from all rows.
     **how
-        ``label``, ``header``, ``encoding`` and ``drop``; see `open_source`.
+        ``label``, ``header``, ``encoding``, ``drop``, ``choices`` and ``data``; see `open_source`.
 
     Returns
     -------
@@ -103,10 +116,14 @@ def resolve_sources(
     test : Source or None
     """
     train = _open(source, "train", **how)
+    made = None
+    if isinstance(train, PreparedSource):
+        learn(train)
+        made = train.preparation
     expected = None
     if train.n_features is not None:
         names, reading = train.feature_names, getattr(train, "reading", Reading("source"))
-        expected = Expected(train.n_features, names, reading.label, reading.position)
+        expected = Expected(train.n_features, names, reading.label, reading.position, made)
     encoding = how["encoding"]
     if test is not None:
         has_test = _is_path(test) and "test" in _parts(test, encoding)
@@ -145,9 +162,20 @@ def _open(
     header: bool | None,
     encoding: str | None,
     drop: list[str],
+    choices: Choices,
+    data: str | None,
 ) -> Source:
-    named = {"label": None, "drop": ()} if expected else {"label": label, "drop": drop}
+    named: dict[str, Any] = {"label": label, "drop": drop}
+    if expected:
+        # Rows with missing cells are left out of the test part, too.
+        choices = Choices(missing="drop") if choices.missing == "drop" else Choices()
+        named = {"label": None, "drop": ()}
     if hasattr(source, "open_part"):  # a Dask collection
+        for word in (*choices.given, *(["data"] if data else ())):
+            raise InputError(
+                f"{word}: cannot be used with rows in Dask; make columns of numbers of them there, "
+                "for example with dask.dataframe.get_dummies and fillna"
+            )
         own: Source = source.open_part(part, expected, **named)
         return own
     if isinstance(source, np.ndarray) or sparse.issparse(source):
@@ -155,10 +183,11 @@ def _open(
     if isinstance(source, tuple):
         if len(source) != 2:
             raise InputError(f"a tuple must be (X, y), got {len(source)} entries")
-        return memory_source(*source, name=f"(X, y) of the {part} part", expected=expected, **named)
+        name = f"(X, y) of the {part} part"
+        return memory_source(*source, name=name, expected=expected, choices=choices, **named)
     if is_frame(source):
         name = f"the data frame of the {part} part"
-        return memory_source(source, name=name, expected=expected, **named)
+        return memory_source(source, name=name, expected=expected, choices=choices, **named)
     if not _is_path(source):
         if not hasattr(source, "blocks"):
             raise InputError(
@@ -166,12 +195,14 @@ def _open(
             )
         found: Source = source
         return found
-    data = _data_set(source)
-    if data is not None:
-        if named["drop"]:
-            raise InputError(f"{data.url}: drop cannot be used with a data set; ingest its source")
-        whole = data.place == Location.of(source)
-        return DataSetSource(data.open_part(part) if whole else data, expected)
+    known = _data_set(source)
+    if known is not None:
+        for word in (*(["drop"] if named["drop"] else ()), *({} if expected else choices.given)):
+            raise InputError(
+                f"{known.url}: {word} cannot be used with a data set; ingest its source"
+            )
+        whole = known.place == Location.of(source)
+        return DataSetSource(known.open_part(part) if whole else known, expected)
     if expected is not None and expected.position is not None:
         label = None  # it names a column of the training table
     opened = open_source(
@@ -182,6 +213,8 @@ def _open(
         encoding=encoding,
         expected=expected,
         drop=() if expected else drop,
+        choices=choices,
+        data=data,
     )
     if label is not None and isinstance(opened, SvmlightSource):
         raise InputError(

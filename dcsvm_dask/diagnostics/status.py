@@ -9,12 +9,14 @@ from typing import Any
 from dcsvm_dask.diagnostics.sets import of_sets
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.choice import reached_model
-from dcsvm_dask.methods.registry import kind_of, options_of
+from dcsvm_dask.methods.doubtful import told_of_doubts
+from dcsvm_dask.methods.problem import ARRANGE
+from dcsvm_dask.methods.registry import MADE, kind_of, options_of
 from dcsvm_dask.runtime.plan_file import PLAN
 from dcsvm_dask.storage.lock import read_owner
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder
-from dcsvm_dask.storage.stage_id import MODEL, StageId
+from dcsvm_dask.storage.stage_id import MODEL, SCORE, StageId
 from dcsvm_dask.storage.state import read_state
 
 # Seconds without a node at work that still belong to a stage; the scheduler needs less.
@@ -57,7 +59,8 @@ def status(
         vectors), ``seconds`` (by phase), ``stage_seconds`` (by stage), ``peak_bytes`` (by worker),
         ``tasks`` (by stage and worker), ``plan`` (estimated and actual memory of a worker, time of
         the run, kernel values and, by stage, bytes written; None where no plan was kept),
-        ``stages`` (the records of the commits).
+        ``warnings`` (signs that the model will not predict well), ``stages`` (the records of the
+        commits).
 
     Raises
     ------
@@ -72,7 +75,7 @@ def status(
     stage = left["stage"] if left["stage"] in commits else (reached[-1] if reached else None)
     last = {} if stage is None else commits[stage]
     work, stage_seconds = _work(nodes, str(last.get("source", stage))), _stage_seconds(nodes)
-    variables = commits.get("arrange", {}).get("variables", 0)
+    variables = commits.get(ARRANGE, {}).get("variables", 0)
     n_support = last.get("support", last.get("n_support"))
     peaks = _peaks(nodes)
     actual = {
@@ -121,8 +124,29 @@ def status(
         "peak_bytes": peaks,
         "plan": plan,
         "tasks": _tasks(nodes),
+        "warnings": doubts(run, commits),
         "stages": {stage: commits[stage] for stage in order},
     }
+
+
+def doubts(run: RunFolder, commits: dict[str, Record]) -> list[str]:
+    """Return the signs that the model which a run has reached will not predict well.
+
+    Parameters
+    ----------
+    run : RunFolder
+    commits : dict
+        The records of the commits, by stage.
+    """
+    stage, header = reached_model(run), run.header
+    settings = header["settings"]
+    if stage not in commits or settings.get("method") in MADE:
+        return []
+    whole = not options_of(settings)[1].approximates
+    single = len(header.get("shape", {}).get("class_rows", ())) <= 2
+    variables = commits.get(ARRANGE, {}).get("variables", 0) if whole and single else 0
+    score = commits.get(StageId.about(SCORE, stage), {})
+    return told_of_doubts(settings, commits[stage], score, variables)
 
 
 def state_now(run: RunFolder) -> Record:

@@ -45,7 +45,13 @@ def summary(status: dict[str, Any]) -> str:
         lines.append(f"peak       {peaks}")
     if status["plan"] is not None:
         lines.append(f"planned    {_planned(status['plan'])}")
+    lines += warning_lines(status)
     return "\n".join(lines)
+
+
+def warning_lines(status: dict[str, Any]) -> list[str]:
+    """Return a line for each sign that the model will not predict well."""
+    return [f"warning    {text}" for text in status.get("warnings", ())]
 
 
 def _planned(plan: dict[str, Any]) -> str:

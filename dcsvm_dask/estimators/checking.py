@@ -25,7 +25,7 @@ from dcsvm_dask.checks import check, is_a, is_finite
 from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.estimators.known_kernel import KnownRows, is_known, known_rows
 from dcsvm_dask.estimators.pools import most_threads
-from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.kernels import Kernel, Rows, check_rule, gamma_by
 from dcsvm_dask.methods import resources
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.readers.frames import is_frame
@@ -489,11 +489,9 @@ def kernel_of(estimator: Any, X: Rows) -> Any:
     if isinstance(X, KnownRows):
         return X.kernel
     gamma = estimator.gamma
+    check_rule(gamma)
     if isinstance(gamma, str):
-        if gamma not in ("scale", "auto"):
-            raise InputError(f'gamma is {gamma!r:.80}; give "scale", "auto" or a number above 0.')
-        spread = X.shape[1] * (1.0 if gamma == "auto" else _variance(X))
-        gamma = 1.0 / spread if spread > 0 else 1.0
+        gamma = gamma_by(gamma, X.shape[1], 0.0 if gamma == "auto" else _variance(X))
     elif is_real(gamma):
         gamma = float(gamma)
     return Kernel(estimator.kernel, gamma, estimator.degree, estimator.coef0)

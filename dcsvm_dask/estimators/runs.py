@@ -214,7 +214,8 @@ def trained(
     """
     # Estimators promise the attributes of theirs: none is chosen for them.
     words = {"method": DEFAULT_METHOD, **words}
-    taken = {"weights": weights, "task": words.get("task", "classification")}
+    task = words.get("task", "classification")
+    taken = {"weights": weights, "task": task, "scale": "none"}
     source = ArraySource(X, y, feature_names=feature_names)
     if callbacks is not None and not isinstance(callbacks, list | tuple):
         raise InputError(f"callbacks is {callbacks!r:.80}; give a list of dcsvm_dask.Callback.")

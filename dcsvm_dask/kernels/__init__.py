@@ -6,6 +6,7 @@ Arrays in, arrays out: no Dask, no Zarr, no files.
 from dcsvm_dask.kernels.block_diagonal import block_diagonal_product
 from dcsvm_dask.kernels.column_cache import ColumnCache, piece_of
 from dcsvm_dask.kernels.distances import distances_apart
+from dcsvm_dask.kernels.gamma import GAMMA_RULES, RunningVariance, check_rule, gamma_by
 from dcsvm_dask.kernels.identity import is_identity, spread_rows
 from dcsvm_dask.kernels.kept import KeptRows
 from dcsvm_dask.kernels.kernel import Kernel, kernel_diagonal
@@ -25,15 +26,19 @@ from dcsvm_dask.kernels.rows import Rows, is_sparse, stacked, stored_for_speed, 
 from dcsvm_dask.kernels.warm import warm_up
 
 __all__ = [
+    "GAMMA_RULES",
     "KERNELS",
     "ColumnCache",
     "KeptRows",
     "Kernel",
     "KernelKind",
     "Rows",
+    "RunningVariance",
     "block_diagonal_product",
+    "check_rule",
     "counted_kernel_matrix",
     "distances_apart",
+    "gamma_by",
     "is_identity",
     "is_linear",
     "is_sparse",

@@ -45,11 +45,14 @@ class RowScaling:
         Multiplied then.
     unit : bool
         Whether rows are divided by their length then.
+    fill : ndarray, shape (n_features,), or None
+        What stands for NaN, before all this.
     """
 
     offset: Vector | None = None
     factor: Vector | None = None
     unit: bool = False
+    fill: Vector | None = None
 
 
 def expansion_onnx(
@@ -218,6 +221,8 @@ def _scaled_rows(graph: Graph, scaling: RowScaling | None) -> str:
     x = graph.cast(ROWS, np.float64)
     if scaling is None:
         return x
+    if scaling.fill is not None:
+        x = graph.add("Where", graph.add("IsNaN", x), scaling.fill, x)
     if scaling.offset is not None:
         x = graph.add("Sub", x, scaling.offset)
     if scaling.factor is not None:

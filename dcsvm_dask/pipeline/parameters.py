@@ -22,7 +22,11 @@ class TrainingParameters:
     """Parameters of a training as users give them; see `dcsvm_dask.train` for their meaning."""
 
     kernel: str = parameter("rbf", "Kernel function")
-    gamma: float = parameter(1.0, "Kernel coefficient")
+    gamma: float | str = parameter(
+        "scale",
+        "Kernel coefficient: a number, scale (1 / (features x variance of their values)) or auto "
+        "(1 / features)",
+    )
     degree: int = parameter(3, "Degree of poly")
     coef0: float = parameter(0.0, "Constant of poly and sigmoid")
     C: float = parameter(1.0, "Regularisation parameter", above=0)

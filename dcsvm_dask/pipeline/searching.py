@@ -98,6 +98,8 @@ def settle(
         searched.setdefault("nu", NUS)
     if kernel.uses("gamma"):
         searched.setdefault("gamma", GAMMAS)
+    if "gamma" in searched:
+        searched["gamma"] = _with_rules(searched["gamma"], data)
     if held_out:
         options = {**options, "folds": 0, "held_out": held_out}
     if options.get("exact") == "all":
@@ -146,10 +148,11 @@ def best_of(settings: dict[str, Any], candidate: int) -> dict[str, Any]:
     return words if epsilon is None else {**words, "epsilon": epsilon}
 
 
-def parse_values(name: str, text: str) -> tuple[float, ...]:
+def parse_values(name: str, text: str, rules: Sequence[str] = ()) -> tuple[float | str, ...]:
     """Return the numbers of a list like ``0.1,1,2^5``, or of a range like ``2^-5:2^15:2^2``.
 
-    A range goes from its first to its second number, by a factor.
+    A range goes from its first to its second number, by a factor. Words of `rules` may stand in a
+    list.
 
     Raises
     ------
@@ -158,7 +161,8 @@ def parse_values(name: str, text: str) -> tuple[float, ...]:
     """
     try:
         if ":" not in text:
-            return tuple(_number(part) for part in text.split(","))
+            parts = [part.strip() for part in text.split(",")]
+            return tuple(part if part in rules else _number(part) for part in parts)
         first, last, factor = (_number(part) for part in text.split(":"))
         if not (0 < first <= last and factor > 1):
             raise ValueError
@@ -188,11 +192,21 @@ def _values(name: str, given: Any) -> tuple[Any, ...]:
     elif isinstance(given, str) or not isinstance(given, Sequence):
         given = (given,)
     kind, made = (numbers.Integral, int) if name == "degree" else (numbers.Real, float)
+    if name == "gamma" and any(isinstance(one, str) for one in given):
+        return tuple(given)  # rules, which are replaced where the rows are known
     try:
         found = sorted({made(one) if is_a(one, kind) else one for one in given})
     except (TypeError, OverflowError) as error:
         raise InputError(f"{name} must be numbers, got {given!r:.80}") from error
     return tuple(found)
+
+
+def _with_rules(given: Sequence[Any], data: DataSet) -> tuple[Any, ...]:
+    """Return values of gamma, of which rules are replaced by their numbers."""
+    numbered = [
+        Training(gamma=one).gamma_for(data) if isinstance(one, str) else one for one in given
+    ]
+    return _values("gamma", numbered)
 
 
 def _plain(made: Search) -> dict[str, Any]:

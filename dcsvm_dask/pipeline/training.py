@@ -9,7 +9,7 @@ from typing import Any
 
 from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.kernels import Kernel, check_rule, gamma_by
 from dcsvm_dask.methods.method import Goals, Method, NoOptions, Options, Shape
 from dcsvm_dask.methods.problem import seen_by
 from dcsvm_dask.methods.registry import METHODS, options_of
@@ -29,6 +29,7 @@ from dcsvm_dask.pipeline.parameters import LOSSES, TrainingParameters
 from dcsvm_dask.solvers import largest_machine
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.dataset_variance import variance_of
 from dcsvm_dask.tasks import (
     OF_TASKS,
     TASKS,
@@ -61,7 +62,9 @@ class Training(TrainingParameters):
 
     def __post_init__(self) -> None:
         check_parameters(self)
-        Kernel(self.kernel, self.gamma, self.degree, self.coef0)
+        check_rule(self.gamma)
+        gamma = Kernel().gamma if isinstance(self.gamma, str) else self.gamma
+        Kernel(self.kernel, gamma, self.degree, self.coef0)
         self.options.check_kernel(self.kernel)
         self.options.check_bias(self.fit_intercept)
         self.options.check_installed()
@@ -172,7 +175,9 @@ class Training(TrainingParameters):
         check_goals(self.goals, len(clusters))
         block_cap = BLOCK_CAP if self.block_cap is None else int(self.block_cap)
         settings = Settings(
-            kernel=Kernel(str(self.kernel), float(self.gamma), int(self.degree), float(self.coef0)),
+            kernel=Kernel(
+                str(self.kernel), self.gamma_for(data), int(self.degree), float(self.coef0)
+            ),
             C=float(self.C),
             fit_intercept=bool(self.fit_intercept) or task.has_sum,
             multiclass=self.options.scheme_of(self.multiclass) if len(data.classes) > 2 else "ovo",
@@ -193,6 +198,24 @@ class Training(TrainingParameters):
             options=self.options.of_task(task).of_data(seen).to_json(),
         )
         return settings, self.goals, shape_of(seen, holdout, classes=task.has_classes)
+
+    def gamma_for(self, data: DataSet) -> float:
+        """Return gamma as a number: a rule is applied to the rows as they are stored.
+
+        Of a kernel without gamma the number has no influence; it is 1 where a rule is given.
+        """
+        if not isinstance(self.gamma, str):
+            return float(self.gamma)
+        if not Kernel(self.kernel).uses("gamma"):
+            return Kernel().gamma
+        return gamma_by(self.gamma, data.n_features, variance_of(data))
+
+    def told_of_gamma(self, data: DataSet) -> str | None:
+        """Return what users are told where gamma was given as a rule; None where it was not."""
+        if not (isinstance(self.gamma, str) and Kernel(self.kernel).uses("gamma")):
+            return None
+        rule = "1 / features" if self.gamma == "auto" else "1 / (features x variance of X)"
+        return f"gamma is {self.gamma_for(data):.6g} by the rule {self.gamma}: {rule}"
 
     def began(self, settings: dict[str, Any], data: DataSet) -> bool:
         """Whether a run with these settings, as its header has them, is this training of the data.

@@ -295,9 +295,10 @@ def open_raw_file(
     if encoding is None and recorded not in MARKED:  # files in these encodings have a mark
         encoding = recorded
     kind = find_format(text, encoding)
-    first, label = reading.get("first_feature"), None
-    if labelled and reading.get("format") in ARCHIVES:
-        label = reading.get("label")  # otherwise the label has its usual name
+    first, label, array = reading.get("first_feature"), None, None
+    if reading.get("format") in ARCHIVES and kind in ("npz", "zarr"):
+        array = reading.get("array")
+        label = reading.get("label") if labelled else None  # otherwise it has its usual name
     if kind == "svmlight" and first != 1:
         first = _first_feature(text, first, prepared.n_features, encoding)
     return open_source(
@@ -310,6 +311,7 @@ def open_raw_file(
         encoding=encoding,
         expected=prepared.expected(),
         labelled=labelled,
+        data=array,
     )
 
 

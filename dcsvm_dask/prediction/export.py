@@ -32,6 +32,7 @@ from dcsvm_dask.models.onnx import (
 )
 from dcsvm_dask.models.schemes import OneVsOne, OneVsRest, Outputs
 from dcsvm_dask.models.svc import to_linear_svm, to_one_class, to_ovo_svc, to_svc, to_svr
+from dcsvm_dask.prediction.pipeline_export import with_preparation
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.outputs import output
 from dcsvm_dask.storage.predictions import label_array
@@ -46,6 +47,8 @@ from dcsvm_dask.tasks import (
     output_names,
 )
 
+SHOWN = 20
+"""Features that a note names."""
 LIBSVM_TYPES = {
     "classification": "c_svc",
     "nu-classification": "nu_svc",
@@ -188,6 +191,14 @@ def export_libsvm(run: RunFolder, target: Location, *, overwrite: bool = False) 
         lines = libsvm_lines(*parts, labels, svm_type) if labels else sum_lines(svm_type, *parts)
     target.write_bytes("".join(lines).encode())
     notes = []
+    if prepared.columns is not None:
+        features = prepared.columns.features
+        shown = ", ".join(f"{k} {name}" for k, name in enumerate(features[:SHOWN], 1))
+        more = "" if len(features) <= SHOWN else f" and {len(features) - SHOWN} more"
+        notes.append(
+            f"rows need the features that the ingest made of the columns: {shown}{more} "
+            "(`dcsvm info --json` lists all under feature_names)"
+        )
     task = settings_of(run).task
     if task == "quantile":
         notes.append(
@@ -244,11 +255,20 @@ def export_onnx(run: RunFolder, target: Location, *, overwrite: bool = False) ->
         installed, or the file would be larger than 2 GB.
     """
     prepared = Preparation.read(run)
+    fill = None if prepared.columns is None else prepared.columns.fills
+    if prepared.columns is not None and fill is None:
+        prepared.columns.refuse(
+            "an ONNX graph",
+            "predict by `dcsvm predict` or `Run.to_sklearn`, which take the table, or ingest a "
+            "table of numbers",
+        )
     output(target, "file", overwrite=overwrite)
     classes = label_array(prepared.labels) if prepared.labels else None
     own, scaling = prepared.scaling, None
     if own is not None:
-        scaling = RowScaling(own.offset, own.factor, own.kind == "unit")
+        scaling = RowScaling(own.offset, own.factor, own.kind == "unit", fill)
+    elif fill is not None:
+        scaling = RowScaling(fill=fill)
     model = load_model(run, choose_model(run, "exact").stage)
     if classes is not None and isinstance(model.scheme, OneVsOne):
         made = ovo_onnx(model, classes, scaling=scaling)
@@ -262,7 +282,9 @@ def export_onnx(run: RunFolder, target: Location, *, overwrite: bool = False) ->
         made = expansion_onnx(model.kernel, model.support, coef, bias, classes, scaling)
     target.write_bytes(made.SerializeToString())
     notes = []
-    if scaling is not None:
+    if fill is not None:
+        notes.append("the graph fills in medians where a value is NaN")
+    if own is not None:
         notes.append("the graph scales rows: give them as they were before ingest")
     if prepared.reading.get("first_feature") == 1:
         notes.append("feature 1 of the training file is column 0 of the input")
@@ -281,10 +303,13 @@ def export_svc(run: RunFolder) -> Any:
     """Return the exact model as a fitted scikit-learn SVC, SVR or OneClassSVM; see `to_svc`.
 
     The models of linear SVMs become a LinearSVC or a LinearSVR. It has names of features only if
-    rows are not scaled: scaled rows have lost them.
+    rows are not scaled: scaled rows have lost them. Where the ingest made numbers of the columns of
+    a table, it is a Pipeline that does the same first; see `with_preparation`.
     """
     prepared = Preparation.read(run)
     svc = _svc(run, prepared)
+    if prepared.columns is not None:
+        return with_preparation(prepared, svc)
     if prepared.feature_names is not None and prepared.scaling is None:
         svc.feature_names_in_ = np.array(prepared.feature_names, dtype=object)
     return svc

@@ -399,7 +399,10 @@ class Predictor:
     def to_sklearn(self) -> Any:
         """Return the exact model as a fitted `sklearn.svm.SVC`, `SVR` or `OneClassSVM`.
 
-        It takes rows that are scaled as the training data; `scale` scales raw rows.
+        It takes rows that are scaled as the training data; `scale` scales raw rows. Where the
+        ingest made numbers of the columns of a table (categories, dates, missing cells), it is a
+        fitted `sklearn.pipeline.Pipeline` of that, the scaling and the SVM, which takes data frames
+        with the columns of the table.
 
         Raises
         ------

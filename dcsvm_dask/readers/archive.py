@@ -20,7 +20,14 @@ class ArchiveNames:
 
 
 def archive_names(
-    path: str, names: Collection[str], part: str, label: str | int | None, *, needs_labels: bool
+    path: str,
+    names: Collection[str],
+    part: str,
+    label: str | int | None,
+    *,
+    needs_labels: bool,
+    data: str | None = None,
+    data_required: bool = True,
 ) -> ArchiveNames:
     """Return the names of the rows and labels of a part.
 
@@ -36,6 +43,10 @@ def archive_names(
         has none.
     needs_labels : bool
         Whether rows without labels are an error.
+    data : str, optional
+        Name of the rows, with or without ``_train`` at its end; by default X.
+    data_required : bool, default True
+        Whether rows of that name must be there; else X serves, too.
 
     Returns
     -------
@@ -48,6 +59,10 @@ def archive_names(
     """
     shown = ", ".join(sorted(names)[:20]) or "no arrays"
     bases = [f"X_{part}", f"x_{part}"] + (["X", "x"] if part == "train" else [])
+    if data is not None:
+        stem = data.removesuffix("_train")
+        named = [f"{stem}_{part}"] + ([data] if part == "train" else [])
+        bases = named if data_required and part == "train" else [*named, *bases]
     for base in bases:
         if base in names:
             rows, is_sparse = base, False
@@ -56,7 +71,11 @@ def archive_names(
             rows, is_sparse = base, True
             break
     else:
-        raise InputError(f"{path}: no array {bases[0]}; there are: {shown}")
+        wanted = bases[0] if data is None else data
+        raise InputError(
+            f"{path}: no array {wanted}; there are: {shown} (--data NAME says which one holds the "
+            "rows, --target NAME which one the labels)"
+        )
     if label == NO_LABEL:
         tried, needs_labels, label = [f"y_{part}"] if part != "train" else [], False, None
     elif label is not None:
@@ -66,5 +85,5 @@ def archive_names(
         tried = [f"y_{part}"] + (["y"] if part == "train" else [])
     found = [t for t in tried if t in names]
     if not found and (needs_labels or label is not None):
-        raise InputError(f"{path}: no labels {tried[0]}; there are: {shown}")
+        raise InputError(f"{path}: no labels {tried[0]}; there are: {shown} (see --target)")
     return ArchiveNames(rows, is_sparse, found[0] if found else None)

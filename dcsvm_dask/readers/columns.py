@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.preparing.preparation import ColumnPreparation
 
 LABEL_NAMES = ("label", "target", "class", "y")
 
@@ -37,6 +38,8 @@ class Expected:
     """Name of the label column."""
     position: int | None = None
     """Position of the label column among the features and itself."""
+    columns: ColumnPreparation | None = None
+    """How the features were made of columns; None: they are the columns."""
 
 
 @dataclass(frozen=True)

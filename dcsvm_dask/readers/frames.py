@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import NO_LABEL, Expected, column_layout, kept_columns
+from dcsvm_dask.readers.preparing.choices import Choices
+from dcsvm_dask.readers.preparing.memory_tables import FrameTable
+from dcsvm_dask.readers.preparing.source import PreparedSource
 from dcsvm_dask.readers.source import (
     ArraySource,
     Block,
@@ -101,7 +104,7 @@ class FrameSource:
 
     def _check(self, column: Any) -> None:
         kind = self._frame[column].dtype
-        if not _is_number(kind):
+        if not is_numeric(kind):
             raise InputError(f"{self.name}: the column {column!r} must be numeric, got {kind}")
 
     def _labels(self, series: Any, start: int) -> NDArray[Any]:
@@ -133,6 +136,7 @@ def memory_source(
     expected: Expected | None = None,
     labelled: bool = True,
     drop: Sequence[str] = (),
+    choices: Choices | None = None,
 ) -> Source:
     """Return rows in memory as a source: a data frame, an array or a sparse matrix.
 
@@ -151,6 +155,8 @@ def memory_source(
         Whether to read labels, where there are any.
     drop : sequence of str
         Names of columns of a data frame to leave out.
+    choices : Choices, optional
+        What is done with the columns of a training frame that are not numbers.
 
     Returns
     -------
@@ -163,10 +169,21 @@ def memory_source(
     """
     if y is not None and label is not None:
         raise InputError(f"{name}: both y and label {label!r} are given; give one of them")
+    choices = choices or Choices()
     if is_frame(X):
-        return FrameSource(
-            X, y, name=name, label=label, expected=expected, labelled=labelled, drop=drop
-        )
+        how: dict[str, Any] = {
+            "label": label, "expected": expected, "labelled": labelled, "drop": drop
+        }  # fmt: skip
+        later = expected is not None and expected.columns is not None
+        if later or choices.given or (expected is None and _has_words(X, name, label, drop, y)):
+            table = FrameTable(X, name)
+            given = None if y is None else np.asarray(y)
+            if given is not None and given.shape != (int(X.shape[0]),):
+                raise InputError(f"{name}: {X.shape[0]} rows, but labels of shape {given.shape}")
+            return PreparedSource(table, choices=choices, y=given, **how)
+        return FrameSource(X, y, name=name, **how)
+    for word in choices.given:
+        raise InputError(f"{name}: {word} cannot be used: an array has no names of columns")
     if hasattr(type(X), "columns"):
         raise InputError(
             f"{name}: {type(X).__module__}.{type(X).__name__} is not a data frame of pandas or "
@@ -180,11 +197,24 @@ def memory_source(
     return ArraySource(X, y, name)
 
 
+def _has_words(X: Any, name: str, label: str | int | None, drop: Sequence[str], y: Any) -> bool:
+    """Return whether a feature of a frame is no column of numbers."""
+    names = [str(column) for column in X.columns]
+    if len(names) < 2 and y is None:
+        return False
+    if y is None:
+        features = column_layout(name, len(names), names, label=label, drop=drop).features
+    else:
+        features = [k for k, one in enumerate(names) if one not in drop]
+    kinds = list(X.dtypes)
+    return not all(is_numeric(kinds[k]) for k in features)
+
+
 def _of_pandas(part: Any) -> bool:
     return hasattr(part, "iloc")
 
 
-def _is_number(kind: Any) -> bool:
+def is_numeric(kind: Any) -> bool:
     """Return whether the type of a column, of pandas or Polars, is numeric or boolean."""
     if hasattr(kind, "is_numeric"):
         return bool(kind.is_numeric()) or str(kind) == "Boolean"

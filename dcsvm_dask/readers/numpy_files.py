@@ -233,6 +233,8 @@ class NpzSource:
         Name of the array of labels, with or without ``_train`` at its end; by default y.
     n_features : int, optional
         Number of features, if it is known. Labels may then be missing.
+    data : str, optional
+        Name of the array of rows; by default X.
     """
 
     parses = False
@@ -245,12 +247,19 @@ class NpzSource:
         part: str = "train",
         label: str | int | None = None,
         n_features: int | None = None,
+        data: str | None = None,
     ) -> None:
         self.name = f"{path} ({part} part)" if part != "train" else path
         self._path = path
         with _open_archive(path) as archive:
             self._names: ArchiveNames = archive_names(
-                path, _members(archive), part, label, needs_labels=n_features is None
+                path,
+                _members(archive),
+                part,
+                label,
+                needs_labels=n_features is None,
+                data=data,
+                data_required=n_features is None,
             )
             self.is_sparse = self._names.is_sparse
             if self.is_sparse:
@@ -270,7 +279,7 @@ class NpzSource:
                             f"{math.prod(stream.shape)} labels in {self._names.labels}"
                         )
         self.n_features: int | None = self._shape[1]
-        self.reading = Reading(ARCHIVES[0], label=self._names.labels)
+        self.reading = Reading(ARCHIVES[0], label=self._names.labels, array=data)
 
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks in order."""

@@ -5,20 +5,28 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected
 from dcsvm_dask.readers.encoding import decode_head, find_encoding
 from dcsvm_dask.readers.files import read_head
+from dcsvm_dask.readers.foreign import refuse_foreign_file
 from dcsvm_dask.readers.numpy_files import NpySource, NpzSource, npz_parts
 from dcsvm_dask.readers.parquet import ParquetSource
+from dcsvm_dask.readers.preparing.choices import Choices
+from dcsvm_dask.readers.preparing.csv_tables import CsvTable
+from dcsvm_dask.readers.preparing.json_lines import JsonLinesTable
+from dcsvm_dask.readers.preparing.memory_tables import ParquetTable
+from dcsvm_dask.readers.preparing.plain import is_plain_parquet, is_plain_text
+from dcsvm_dask.readers.preparing.source import PreparedSource
 from dcsvm_dask.readers.source import Source
 from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.readers.table import TableSource
 from dcsvm_dask.readers.urls import is_url
 from dcsvm_dask.readers.zarr_files import ZarrSource, zarr_parts
 
-FORMATS = ("svmlight", "table", "npy", "npz", "parquet", "zarr")
+FORMATS = ("svmlight", "table", "jsonl", "npy", "npz", "parquet", "zarr")
 
 _MAGIC = (
     (b"PK\x03\x04", "npz"),
@@ -29,6 +37,8 @@ _MAGIC = (
 HEAD_BYTES = 1 << 16
 _PAIRS = re.compile(r"^\s*[^\s:,;]+(\s+(qid:\d+|-?\d+:\S+))+\s*(#.*)?$")
 _TABLES = (".csv", ".tsv")
+_JSON = (".jsonl", ".ndjson", ".json")
+_OBJECT = re.compile(r"\s*\{\s*(\"|\})")
 _SVMLIGHT = (".svm", ".svmlight", ".libsvm")
 
 
@@ -61,6 +71,7 @@ def find_format(path: str, encoding: str | None = None) -> str:
     head = read_head(path, HEAD_BYTES)
     if not head.strip():
         raise InputError(f"{path}: empty: it holds no rows")
+    refuse_foreign_file(path, base, head)
     for magic, name in _MAGIC:
         if head.startswith(magic):
             return name
@@ -75,6 +86,8 @@ def find_format(path: str, encoding: str | None = None) -> str:
         )
     if base.endswith(_TABLES):
         return "table"
+    if base.endswith(_JSON) or _OBJECT.match(decode_head(head[:4096], codec, path, whole=False)):
+        return "jsonl"
     if base.endswith(_SVMLIGHT):
         return "svmlight"
     lines = decode_head(head, codec, path, whole=len(head) < HEAD_BYTES).splitlines()
@@ -96,6 +109,8 @@ def open_source(
     expected: Expected | None = None,
     labelled: bool = True,
     drop: Sequence[str] = (),
+    choices: Choices | None = None,
+    data: str | None = None,
 ) -> Source:
     """Open a file as a source of rows and labels.
 
@@ -122,24 +137,36 @@ def open_source(
         Whether to read labels of later rows.
     drop : sequence of str
         Names of columns of a table to leave out.
+    choices : Choices, optional
+        What is done with the columns of a training table that are not numbers.
+    data : str, optional
+        Name of the array of rows of an archive.
 
     Returns
     -------
     Source
+        One with the method `learn`, to be called first, where its columns must be prepared.
 
     Raises
     ------
     InputError
         If the file is missing, empty or damaged, or does not fit the parameters.
     """
-    text = os.fspath(path)
+    text, choices = os.fspath(path), choices or Choices()
     kind = find_format(text, encoding)
     if part != "train" and part not in source_parts(text, encoding):
         raise InputError(f"{text}: has no {part} part")
     if expected is None and n_features is not None:
         expected = Expected(n_features)
-    if drop and kind not in ("table", "parquet"):
-        raise InputError(f"{text}: drop cannot be used: its columns have no names")
+    if kind not in ("table", "jsonl", "parquet"):
+        for word in (*(["drop"] if drop else ()), *choices.given):
+            raise InputError(f"{text}: {word} cannot be used: its columns have no names")
+    if data is not None and kind not in ("npz", "zarr"):
+        raise InputError(f"{text}: data names an array of an archive, which this file is not")
+    how: dict[str, Any] = {"label": label, "expected": expected, "labelled": labelled}
+    prepared = _prepared(text, kind, header, encoding, choices, drop=drop, **how)
+    if prepared is not None:
+        return prepared
     source: Source
     if kind == "svmlight":
         source = SvmlightSource(
@@ -158,14 +185,42 @@ def open_source(
     elif kind == "npy":
         source = NpySource(text, label=label, expected=expected)
     elif kind == "npz":
-        source = NpzSource(text, part=part, label=label, n_features=n_features)
+        source = NpzSource(text, part=part, label=label, n_features=n_features, data=data)
     elif kind == "parquet":
         source = ParquetSource(text, label=label, expected=expected, labelled=labelled, drop=drop)
     else:
-        source = ZarrSource(text, part=part, label=label, n_features=n_features)
+        source = ZarrSource(text, part=part, label=label, n_features=n_features, data=data)
     if n_features is not None and source.n_features != n_features:
         raise InputError(f"{text}: {source.n_features} features, but {n_features} are needed")
     return source
+
+
+def _prepared(
+    path: str,
+    kind: str,
+    header: bool | None,
+    encoding: str | None,
+    choices: Choices,
+    **how: Any,
+) -> PreparedSource | None:
+    """Return a table whose columns must be made numbers as a source; None for other files."""
+    expected = how["expected"]
+    later = None if expected is None else expected.columns
+    must = bool(choices.given) or later is not None
+    words = {"label": how["label"], "drop": how["drop"], "expected": expected}
+    if kind == "jsonl":
+        return PreparedSource(JsonLinesTable(path, encoding=encoding), choices=choices, **how)
+    if kind == "parquet" and (must or not is_plain_parquet(path, **words)):
+        return PreparedSource(ParquetTable(path), choices=choices, **how)
+    if kind == "table" and (
+        must or (expected is None and not is_plain_text(path, header, encoding, **words))
+    ):
+        decimal, known = choices.decimal, None
+        if later is not None:
+            decimal, known = later.decimal, later.inputs if later.has_names else None
+        table = CsvTable(path, header=header, encoding=encoding, decimal=decimal, known=known)
+        return PreparedSource(table, choices=choices, **how)
+    return None
 
 
 def source_parts(path: str, encoding: str | None = None) -> list[str]:

@@ -53,7 +53,7 @@ class ParquetSource:
         drop: Sequence[str] = (),
     ) -> None:
         self.name = path
-        with _open(path) as file:
+        with open_parquet(path) as file:
             schema = file.schema_arrow
             names = list(schema.names)
             layout = column_layout(
@@ -83,7 +83,7 @@ class ParquetSource:
         step = max(1, BLOCK_BYTES // (4 * len(self._features)))
         wanted = self._features if self._label is None else [*self._features, self._label]
         start = 0
-        with _open(self.name, self._words) as file:
+        with open_parquet(self.name, self._words) as file:
             for batch in file.iter_batches(batch_size=step, columns=wanted, use_threads=False):
                 rows = np.empty((batch.num_rows, len(self._features)))
                 for k, name in enumerate(self._features):
@@ -155,14 +155,13 @@ def _numbers(column: Any) -> NDArray[Any]:
 
 
 @contextlib.contextmanager
-def _open(path: str, words: Sequence[str] = ()) -> Iterator[Any]:
+def open_parquet(path: str, words: Sequence[str] = ()) -> Iterator[Any]:
+    """Open a Parquet file; `words` are columns of strings to be read as dictionaries."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError as error:
-        raise InputError(
-            f"{path}: reading Parquet needs pyarrow: pip install 'dcsvm-dask[parquet]'"
-        ) from error
+        raise InputError(f"{path}: reading Parquet needs pyarrow: pip install pyarrow") from error
     try:
         with plain_errors(path), open_raw(path) as raw:
             _check_footer(raw, path)

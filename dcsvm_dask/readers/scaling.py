@@ -14,8 +14,11 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
 
 KINDS = ("none", "minmax", "standard", "unit")
-LEARNED = ("minmax", "standard")
-"""Kinds that depend on the training rows."""
+AUTO = "auto"
+SCALES = (AUTO, *KINDS)
+"""What an ingest may be asked for; "auto" becomes one of the kinds."""
+LEARNED = (AUTO, "minmax", "standard")
+"""Those that depend on the training rows."""
 
 
 @dataclass(frozen=True)

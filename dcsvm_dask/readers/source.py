@@ -36,6 +36,8 @@ class Reading:
     """Character between cells of text; a blank stands for any run of blanks and tabs."""
     encoding: str | None = None
     """Encoding of text."""
+    array: str | None = None
+    """Name of the array of rows in an archive, where it was given."""
 
 
 ARCHIVES = ("NumPy archive", "Zarr group")

@@ -16,12 +16,15 @@ from scipy import sparse
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.readers.memory import check_bound
-from dcsvm_dask.readers.scaling import KINDS, LEARNED, Scaling
+from dcsvm_dask.readers.scaling import AUTO, LEARNED, SCALES, Scaling
 
 Vector = NDArray[np.float64]
 Moments: TypeAlias = "tuple[Vector | float, Vector, Vector]"
 """Count, mean, and sum of squared deviations of each feature of a block of rows."""
 
+STANDARDISED = 0.1
+"""Deviation of a mean from 0, and of a standard deviation from 1, up to which rows count as
+standardised: they may be some of the rows that were."""
 FEATURE_MEMORY = 160
 """Largest number of bytes of memory for each feature."""
 
@@ -80,9 +83,15 @@ class ScalingStatistics:
 
     Parameters
     ----------
-    kind : {"none", "minmax", "standard", "unit"}
+    kind : {"auto", "none", "minmax", "standard", "unit"}
+        "auto" is chosen by `finish`.
     name : str
         The source, for messages.
+
+    Attributes
+    ----------
+    reason : str
+        Why "auto" became what it is; empty for other kinds, and before `finish`.
 
     Notes
     -----
@@ -92,9 +101,10 @@ class ScalingStatistics:
     """
 
     def __init__(self, kind: str, name: str = "rows") -> None:
-        if kind not in KINDS:
-            raise InputError(f"scale must be one of {', '.join(KINDS)}, got {kind!r}")
+        if kind not in SCALES:
+            raise InputError(f"scale must be one of {', '.join(SCALES)}, got {kind!r}")
         self.kind = kind
+        self.reason = ""
         self.name = name
         self.n_rows = 0
         self._count = np.zeros(0)
@@ -109,8 +119,13 @@ class ScalingStatistics:
             return
         self._check_bound(rows.shape[1])
         self._ranges.update(rows)
-        if self.kind == "standard":
+        if self.needs_moments:
             self.add_moments(moments(rows))
+
+    @property
+    def needs_moments(self) -> bool:
+        """Whether means and deviations are needed beside ranges."""
+        return self.kind in (AUTO, "standard")
 
     def add_ranges(self, n_rows: int, ranges: Ranges) -> None:
         """Add the number and the ranges of other rows; see `add_moments`."""
@@ -132,6 +147,10 @@ class ScalingStatistics:
 
     def finish(self, n_features: int, is_sparse: bool, first: int = 0) -> Scaling | None:
         """Return the scaling for rows that are stored dense or sparse; None for "none".
+
+        "auto" leaves rows alone whose values lie in [-1, 1] or are standardised. Others are
+        standardised if they are dense; sparse rows are divided by the largest absolute values, as
+        "minmax" does.
 
         Parameters
         ----------
@@ -156,7 +175,12 @@ class ScalingStatistics:
             return Scaling("unit")
         self._check_bound(first + n_features)
         low, high = self._ranges.limits(n_features, first)
-        if self.kind == "minmax":
+        if self.kind == AUTO and max(-low.min(initial=0.0), high.max(initial=0.0)) <= 1.0:
+            self.reason = "all values lie within [-1, 1] already"
+            return None
+        if self.kind == "minmax" or (self.kind == AUTO and is_sparse):
+            if self.kind == AUTO:
+                self.reason = "sparse rows are divided by the largest absolute values"
             if is_sparse:
                 return Scaling("minmax", None, _inverse(np.maximum(np.abs(low), np.abs(high))))
             return Scaling("minmax", low, _inverse(high - low))
@@ -170,7 +194,15 @@ class ScalingStatistics:
         mean = self._mean * self._count / total
         deviation = np.sqrt(squares / total)
         # Rounding leaves a little spread in a constant column of large values.
-        deviation[(low == high) | (deviation <= 1e-13 * np.abs(mean))] = 0.0
+        constant = (low == high) | (deviation <= 1e-13 * np.abs(mean))
+        deviation[constant] = 0.0
+        if self.kind == AUTO:
+            if _are_standardised(mean, deviation, constant):
+                self.reason = "the features are standardised already"
+                return None
+            self.reason = "features of dense rows are standardised"
+            if constant.any():
+                self.reason += f"; {int(constant.sum()):,} constant ones become 0"
         return Scaling("standard", None if is_sparse else mean, _inverse(deviation))
 
     def _grow(self, n_features: int) -> None:
@@ -198,6 +230,12 @@ def moments(rows: Rows) -> Moments:
     centred = data - mean[rows.indices]
     squares = np.bincount(rows.indices, weights=centred**2, minlength=width)
     return count, mean, np.asarray(squares, np.float64)
+
+
+def _are_standardised(mean: Vector, deviation: Vector, constant: NDArray[np.bool_]) -> bool:
+    """Return whether features have mean 0 and deviation 1; constant ones may be up to 1."""
+    near = (np.abs(mean) <= STANDARDISED) & (np.abs(deviation - 1.0) <= STANDARDISED)
+    return bool(np.where(constant, np.abs(mean) <= 1.0, near).all())
 
 
 def _inverse(width: Vector) -> Vector:

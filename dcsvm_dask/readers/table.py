@@ -84,7 +84,7 @@ def read_table_head(
     commented = line.lstrip().startswith("#")
     if commented:  # the header of numpy.savetxt
         line = line.lstrip().removeprefix("#").strip()
-    delimiter = _delimiter(path, line)
+    delimiter = find_delimiter(path, line)
     cells = _cells(path, line, delimiter)
     if not cells:
         raise InputError(f"{path}, line {first + 1}: has no cells; remove it")
@@ -96,14 +96,24 @@ def read_table_head(
     return TableHead(delimiter, len(cells), names, first + 1 if header else first)
 
 
-def _delimiter(path: str, line: str) -> str:
+def find_delimiter(path: str, line: str, decimal: str = ".") -> str:
+    """Return what separates the cells of a line; a blank for any run of blanks and tabs.
+
+    Parameters
+    ----------
+    path : str
+        For its extension.
+    line : str
+    decimal : {".", ","}
+        Mark before the decimals of numbers, which separates no cells.
+    """
     base = path.lower()
     for ending in (".gz", ".bz2", ".xz"):
         base = base.removesuffix(ending)
     if base.endswith(".tsv"):
         return "\t"
     for delimiter in ("\t", ",", ";", "|"):
-        if delimiter in line:
+        if delimiter in line and delimiter != decimal:
             return delimiter
     return " "
 

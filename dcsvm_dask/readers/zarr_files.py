@@ -64,6 +64,8 @@ class ZarrSource:
         Name of the array of labels, with or without ``_train`` at its end; by default y.
     n_features : int, optional
         Number of features, if it is known. Labels may then be missing.
+    data : str, optional
+        Name of the array of rows; by default X.
     """
 
     parses = False
@@ -76,12 +78,19 @@ class ZarrSource:
         part: str = "train",
         label: str | int | None = None,
         n_features: int | None = None,
+        data: str | None = None,
     ) -> None:
         self.name = f"{path} ({part} part)" if part != "train" else path
         self._path = path
         group = _open_group(path)
         self._names = archive_names(
-            path, _names(group, path), part, label, needs_labels=n_features is None
+            path,
+            _names(group, path),
+            part,
+            label,
+            needs_labels=n_features is None,
+            data=data,
+            data_required=n_features is None,
         )
         self.is_sparse = self._names.is_sparse
         if self.is_sparse:
@@ -102,7 +111,7 @@ class ZarrSource:
                     f"{y.shape} in {self._names.labels}"
                 )
         self.n_features: int | None = self._shape[1]
-        self.reading = Reading(ARCHIVES[1], label=self._names.labels)
+        self.reading = Reading(ARCHIVES[1], label=self._names.labels, array=data)
 
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks in order."""

@@ -121,7 +121,7 @@ class CollectionScan:
             [(*refs, k, source.reader, sizes[k], learns, table) for k, refs in self._partitions()],
         )
         sums, keys = dict[Key, Task](), list[Key]()
-        standard = statistics.kind == "standard"
+        standard = statistics.needs_moments
         at_once = source.sizes is not None and not source.is_sparse
         if standard and at_once:
             assert source.sizes is not None

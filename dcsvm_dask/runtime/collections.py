@@ -17,8 +17,9 @@ from dcsvm_dask.data.partitions import Reader
 from dcsvm_dask.data.scan import Report, Table
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import NO_LABEL, Expected
-from dcsvm_dask.readers.frames import is_frame, memory_source
+from dcsvm_dask.readers.frames import is_frame, is_numeric, memory_source
 from dcsvm_dask.readers.labels import LabelTable
+from dcsvm_dask.readers.preparing.source import PreparedSource
 from dcsvm_dask.readers.source import Reading, check_shape, name_of
 from dcsvm_dask.readers.statistics import ScalingStatistics
 from dcsvm_dask.readers.survey import Survey
@@ -131,6 +132,13 @@ def _of_frame(
     found = memory_source(example, labels, name=name, label=label, expected=expected, drop=drop)
     called = found.reading.label if y is None else _name_of(y)
     reading = replace(found.reading, format="Dask data frame", label=called)
+    if isinstance(found, PreparedSource):
+        kinds = {str(k): kind for k, kind in zip(X.columns, X.dtypes, strict=True)}
+        word = next(column for column in found.input_names if not is_numeric(kinds[column]))
+        raise InputError(
+            f"{name}: the column {word!r} must be numeric, got {kinds[word]}; make numbers of such "
+            "columns in Dask, for example with categorize and dask.dataframe.get_dummies"
+        )
     assert found.n_features is not None
     columns = Expected(found.n_features, found.feature_names, called, reading.position)
     return Described(name, found.n_features, found.feature_names, reading, columns)

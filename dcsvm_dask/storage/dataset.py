@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import AccessError, InputError
 from dcsvm_dask.masking import has_credentials
 from dcsvm_dask.readers.labels import Label
+from dcsvm_dask.readers.preparing.preparation import ColumnPreparation
 from dcsvm_dask.readers.scaling import KINDS, Scaling
 from dcsvm_dask.readers.urls import is_url, is_web
 from dcsvm_dask.storage.arrays import Form, read_array
@@ -88,11 +89,15 @@ class DataSet:
         Hash over rows, codes, weights, classes and number of features; not of the chunks.
     scaling : Scaling or None
         Scaling of the rows, to be applied to new rows.
+    scaling_reason : str
+        Why that scaling, or none, was chosen; empty where it was given.
     source : str
         Source of the part.
     positive : list or None
         Labels of the source that were joined into the class +1.
     feature_names : list of str or None
+    columns : ColumnPreparation or None
+        How the features were made of the columns of a table.
     reading : dict
         How the source was read, for raw files of the same kind: the fields of `Reading`, header
         as it was given, first_feature.
@@ -121,9 +126,11 @@ class DataSet:
     weights: dict[str, float] | None
     fingerprint: str
     scaling: Scaling | None
+    scaling_reason: str
     source: str
     positive: list[Label] | None
     feature_names: list[str] | None
+    columns: ColumnPreparation | None
     reading: dict[str, Any]
     made_with: dict[str, Any]
     ranges: list[list[float]]
@@ -200,9 +207,11 @@ class DataSet:
                 weights=about.get("weights"),
                 fingerprint=str(about["fingerprint"]),
                 scaling=scaling,
+                scaling_reason=str(meta.get("scaling_reason", "")),
                 source=str(about["source"]),
                 positive=meta["positive"],
                 feature_names=meta["feature_names"],
+                columns=ColumnPreparation.from_json(meta.get("columns")),
                 reading=dict(meta["reading"]),
                 made_with=dict(meta.get("made_with", {})),
                 ranges=[[float(low), float(high)] for low, high in meta.get("ranges", [])],
@@ -242,6 +251,7 @@ class DataSet:
             "positive": meta["positive"] is None or are_labels(meta["positive"]),
             "feature_names": names is None
             or (len(names) == self.n_features and all(isinstance(n, str) for n in names)),
+            "columns": self.columns is None or len(self.columns.features) == self.n_features,
             "scaling": self.scaling is None or self.scaling.kind in KINDS,
             "reading": isinstance(self.reading.get("label"), str | int | None)
             and self.reading.get("header") in (None, False, True)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected
 from dcsvm_dask.readers.labels import Label, LabelTable
+from dcsvm_dask.readers.preparing.preparation import ColumnPreparation
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.readers.signs import SignTable
 from dcsvm_dask.readers.source import ARCHIVES
@@ -50,6 +51,8 @@ class Preparation:
     feature_names : list of str or None
     one_class : bool
         Whether labels are +1 and -1 and only score.
+    columns : ColumnPreparation or None
+        How the features were made of the columns of a table.
     """
 
     classes: list[Label]
@@ -61,6 +64,7 @@ class Preparation:
     reading: dict[str, Any] = field(default_factory=dict)
     feature_names: list[str] | None = None
     one_class: bool = False
+    columns: ColumnPreparation | None = None
 
     @property
     def labels(self) -> list[Label]:
@@ -85,6 +89,7 @@ class Preparation:
             reading=dict(data.reading),
             feature_names=data.feature_names,
             one_class=data.one_class,
+            columns=data.columns,
         )
 
     def write(self, run: RunFolder) -> None:
@@ -105,6 +110,7 @@ class Preparation:
             "reading": self.reading,
             "feature_names": self.feature_names,
             **({"one_class": True} if self.one_class else {}),
+            **({} if self.columns is None else {"columns": self.columns.to_json()}),
         }
         run.write(NAME, value)
 
@@ -150,6 +156,7 @@ class Preparation:
                 reading=dict(value["reading"]),
                 feature_names=value["feature_names"],
                 one_class=bool(value.get("one_class", False)),
+                columns=ColumnPreparation.from_json(value.get("columns")),
             )
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             if isinstance(error, InputError):
@@ -175,7 +182,7 @@ class Preparation:
         is_column = self.reading.get("format") not in ARCHIVES
         label, position = (self.reading.get(key) for key in ("label", "position"))
         name = label if is_column and isinstance(label, str) else None
-        return Expected(self.n_features, self.feature_names, name, position)
+        return Expected(self.n_features, self.feature_names, name, position, self.columns)
 
     def y(self, labels: NDArray[Any], name: str, first_row: int) -> NDArray[Any]:
         """Return y of a source: the codes of its labels, or its targets.

@@ -96,8 +96,11 @@ def test_the_same_data_from_any_source_have_one_fingerprint(tmp_path: Path) -> N
     np.save(tmp_path / "a.npy", np.column_stack([rows, Y]))
     sources: list[Any] = [tmp_path / n for n in ("a.svm", "a.csv", "a.npy")]
     sources += [(rows, Y), (-rows * -1.0, Y.astype(str)), (sparse.coo_array(rows), Y.astype(float))]
-    found = [ingest(s, tmp_path / f"{k}.zarr", chunk_rows=50 + k) for k, s in enumerate(sources)]
-    found.append(ingest(tmp_path / "a.tsv.gz", tmp_path / "t.zarr", label=0, sparse=True))
+    how: dict[str, Any] = {"scale": "none"}
+    found = [
+        ingest(s, tmp_path / f"{k}.zarr", chunk_rows=50 + k, **how) for k, s in enumerate(sources)
+    ]
+    found.append(ingest(tmp_path / "a.tsv.gz", tmp_path / "t.zarr", label=0, sparse=True, **how))
     found.append(ingest(found[0].url, tmp_path / "again.zarr", sparse=False))
     assert len({data.fingerprint for data in found}) == 1
     assert {data.is_sparse for data in found} == {True, False}
@@ -126,7 +129,7 @@ def test_repeats_have_equal_hashes(tmp_path: Path) -> None:
 def test_rows_of_a_source_can_be_limited(tmp_path: Path) -> None:
     np.savetxt(tmp_path / "a.csv", np.column_stack([X, Y]), delimiter=",", fmt="%.17g")
     for source in (tmp_path / "a.csv", (X, Y)):
-        data = ingest(source, tmp_path / "a.zarr", rows=(10, 200), overwrite=True)
+        data = ingest(source, tmp_path / "a.zarr", rows=(10, 200), scale="none", overwrite=True)
         np.testing.assert_array_equal(rows_of(data), X[10:200])
         np.testing.assert_array_equal(labels_of(data), Y[10:200])
 
@@ -185,7 +188,9 @@ def test_a_test_part_of_its_own(tmp_path: Path) -> None:
     # The index 0 in one file says how to count in both; widths differ.
     (tmp_path / "train.svm").write_text("1 1:1 2:2\n-1 2:5\n1 1:3\n")
     (tmp_path / "test.svm").write_text("-1 0:4\n1 9:1\n")
-    data = ingest(tmp_path / "train.svm", tmp_path / "a.zarr", test=tmp_path / "test.svm")
+    data = ingest(
+        tmp_path / "train.svm", tmp_path / "a.zarr", test=tmp_path / "test.svm", scale="none"
+    )
     assert data.n_features == 10
     np.testing.assert_array_equal(rows_of(data)[:, :4], [[0, 1, 2, 0], [0, 0, 5, 0], [0, 3, 0, 0]])
     held_out = data.open_part("test")

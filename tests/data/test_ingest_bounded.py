@@ -50,8 +50,8 @@ def test_rows_that_are_empty_and_wide(tmp_path: Path) -> None:
     """A block of a million rows without values, stored dense, wanted 8 GB."""
     path = tmp_path / "rows.svm.gz"
     path.write_bytes(gzip.compress(b"1 1:1 2000:1\n-1 2:1\n" + b"1\n" * 20_000))
-    data = ingest(path, tmp_path / "d.zarr", sparse=False)
-    run = api.train(data.place, tmp_path / "run", quiet=True, execution=HERE)
+    data = ingest(path, tmp_path / "d.zarr", sparse=False, scale="none")
+    run = api.train(data.place, tmp_path / "run", gamma=1.0, quiet=True, execution=HERE)
     largest = 0
 
     def seen(rows: Any) -> Any:

@@ -50,7 +50,7 @@ def test_bad_files(name: str, text: str, said: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"scale": "max"}, "scale must be one of none, minmax, standard, unit, got 'max'"),
+        ({"scale": "max"}, "scale must be one of auto, none, minmax, standard, unit, got 'max'"),
         ({"test_fraction": 1.0}, "test_fraction must be between 0 and 1, got 1.0"),
         ({"test_fraction": 0.001}, "must leave rows in both parts, got 0.001 of 60 rows"),
         ({"test_fraction": 0.5, "test": (X, Y)}, "not both"),

@@ -36,6 +36,7 @@ def test_how_a_table_is_read_is_kept(tmp_path: Path) -> None:
         "position": 4,
         "separator": ";",
         "encoding": "cp1252",
+        "array": None,
         "header": None,
         "first_feature": None,
     }

@@ -57,20 +57,20 @@ def data_of(n: int, classes: int = 2) -> Any:
     ],
 )
 def test_levels(n: int, words: dict[str, Any], clusters: tuple[int, ...], forced: bool) -> None:
-    settings, _, shape = Training(**words).settle(data_of(n))
+    settings, _, shape = Training(gamma=1.0, **words).settle(data_of(n))
     assert (settings.clusters, settings.levels_forced) == (clusters, forced)
     assert (shape.n_variables, shape.n_rows) == (n, n + 5)
 
 
 @pytest.mark.parametrize("n", [10, 6000, 10**6, 10**8])
 def test_tasks_hold_a_bounded_number_of_rows(n: int) -> None:
-    settings, _, _ = Training().settle(data_of(n))
+    settings, _, _ = Training(gamma=1.0).settle(data_of(n))
     assert settings.chunk_rows <= 65536
 
 
 def test_levels_are_solved_no_further_than_the_run_is_to_go() -> None:
-    assert Training(tol=0.1).settle(data_of(100))[0].level_tol == 0.1
-    assert Training(tol=1e-6).settle(data_of(100))[0].level_tol == 1e-2
+    assert Training(gamma=1.0, tol=0.1).settle(data_of(100))[0].level_tol == 0.1
+    assert Training(gamma=1.0, tol=1e-6).settle(data_of(100))[0].level_tol == 1e-2
 
 
 def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
@@ -106,8 +106,8 @@ def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
     [
         ({"C": "1"}, "C must be a number"),
         ({"C": True}, "C must be a number"),
-        ({"gamma": None}, "gamma must be a number"),
-        ({"gamma": "scale"}, "gamma must be .*, got 'scale'"),
+        ({"gamma": None}, "gamma is None; give a finite number above 0"),
+        ({"gamma": "scal"}, 'gamma is .scal.; give "scale", "auto" or a number'),
         ({"k": 2.5}, "k must be a whole number"),
         ({"stop_at": "1"}, "stop-at must be .*, got '1'"),
         ({"seed": None}, "seed must be .*, got None"),
@@ -124,7 +124,7 @@ def test_words_of_a_wrong_kind(words: dict[str, Any], message: str) -> None:
 
 def test_one_class_is_none() -> None:
     with pytest.raises(InputError, match="one class only"):
-        Training().settle(data_of(100, 1))
+        Training(gamma=1.0).settle(data_of(100, 1))
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_many_classes_have_levels_where_a_machine_is_large(
 ) -> None:
     data = data_of(100_000, len(counts))
     data.counts = counts
-    settings, _, shape = Training(**words).settle(data)
+    settings, _, shape = Training(gamma=1.0, **words).settle(data)
     assert (settings.clusters, list(shape.class_rows)) == (clusters, counts)
 
 
@@ -153,7 +153,7 @@ def test_what_there_is_not_for_many_classes(words: dict[str, Any]) -> None:
 
 
 def test_two_classes_have_one_machine_whatever_the_scheme() -> None:
-    assert Training(multiclass="ovr").settle(data_of(100))[0].multiclass == "ovo"
+    assert Training(gamma=1.0, multiclass="ovr").settle(data_of(100))[0].multiclass == "ovo"
     with pytest.raises(InputError, match=r"multiclass must be .*, got 'all'"):
         Training(multiclass="all")
 
@@ -193,8 +193,8 @@ def test_what_are_no_weights_of_classes(given: Any) -> None:
 
 def test_distinct_rows_are_what_counts_for_clusters() -> None:
     with pytest.raises(InputError, match="64 clusters for 63 distinct rows"):
-        Training(clusters=(64, 4)).settle(data_of(63))
-    assert Training(clusters=(64, 4)).settle(data_of(64))[0].clusters == (64, 4)
+        Training(gamma=1.0, clusters=(64, 4)).settle(data_of(63))
+    assert Training(gamma=1.0, clusters=(64, 4)).settle(data_of(64))[0].clusters == (64, 4)
 
 
 def test_a_data_set_s_shape(tmp_path: Path) -> None:
@@ -202,7 +202,7 @@ def test_a_data_set_s_shape(tmp_path: Path) -> None:
     X[40:] = X[:10]
     y = np.arange(50) % 2
     ingest((X, y), tmp_path / "d.zarr")
-    _, _, shape = Training().settle(DataSet.open(tmp_path / "d.zarr"), holdout=True)
+    _, _, shape = Training(gamma=1.0).settle(DataSet.open(tmp_path / "d.zarr"), holdout=True)
     assert (shape.n_rows, shape.n_variables, shape.holdout) == (50, 40, True)
     assert shape.n_bytes == 50 * 3 * 4
 

@@ -135,9 +135,11 @@ def test_a_run_scales_by_name(home: Path, tumours: pd.DataFrame) -> None:
 
 def test_a_data_set_in_another_order(home: Path, tumours: pd.DataFrame, tmp_path: Path) -> None:
     drop = ["patient"]
-    plain = api.ingest(tumours[:TRAIN], tmp_path / "plain.zarr", label="kind")
+    plain = api.ingest(tumours[:TRAIN], tmp_path / "plain.zarr", label="kind", scale="none")
     run = api.train(plain.url, tmp_path / "run", gamma=1e-5, execution=HERE, quiet=True)
-    mixed = api.ingest(later(tumours), tmp_path / "mixed.zarr", label="kind", drop=drop)
+    mixed = api.ingest(
+        later(tumours), tmp_path / "mixed.zarr", label="kind", drop=drop, scale="none"
+    )
     wanted = run.decision_function(later(tumours), execution=HERE)
     np.testing.assert_array_equal(run.decision_function(mixed.url, execution=HERE), wanted)
     assert run.evaluate(mixed.url, execution=HERE)["n_rows"] == len(wanted)
@@ -153,7 +155,11 @@ def test_a_data_set_in_another_order(home: Path, tumours: pd.DataFrame, tmp_path
 @pytest.mark.parametrize("form", FORMS, ids=["pandas", "polars", "csv", "parquet"])
 def test_a_test_part_in_another_order(form: Any, tumours: pd.DataFrame, tmp_path: Path) -> None:
     data = api.ingest(
-        tumours[:TRAIN], tmp_path / "a.zarr", label="kind", test=form(later(tumours), tmp_path)
+        tumours[:TRAIN],
+        tmp_path / "a.zarr",
+        label="kind",
+        test=form(later(tumours), tmp_path),
+        scale="none",
     )
     test = data.open_part("test")
     wanted = tumours[TRAIN:].drop(columns="kind").to_numpy(np.float32)
@@ -161,7 +167,7 @@ def test_a_test_part_in_another_order(form: Any, tumours: pd.DataFrame, tmp_path
     kinds = np.array(test.classes)[test.read_codes(0, test.n_rows)]
     np.testing.assert_array_equal(kinds, tumours["kind"][TRAIN:])
     again = api.ingest(
-        tumours[:TRAIN], tmp_path / "b.zarr", label="kind", test=f"{data.place}/test"
+        tumours[:TRAIN], tmp_path / "b.zarr", label="kind", test=f"{data.place}/test", scale="none"
     )
     assert again.open_part("test").fingerprint == test.fingerprint
 
@@ -209,7 +215,7 @@ def test_empty_cells_that_are_left_out_need_no_room(tmp_path: Path) -> None:
     names = ",".join(f"n{k}" for k in range(40))
     lines = [f"{k % 7},{',' * 40}{'ab'[k % 2]}" for k in range(3000)]
     rows.write_text("\n".join([f"x,{names},y", *lines]) + "\n")
-    data = ingest(rows, tmp_path / "d.zarr", drop=names.split(","), label="y")
+    data = ingest(rows, tmp_path / "d.zarr", drop=names.split(","), label="y", scale="none")
     np.testing.assert_array_equal(data.rows.read(0, 3000)[:, 0], np.arange(3000) % 7)
     run = trained(rows, tmp_path / "r", drop=names.split(","), label="y")
     assert len(run.predict(rows, execution=HERE)) == 3000

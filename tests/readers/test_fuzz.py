@@ -26,6 +26,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.open import open_source
+from dcsvm_dask.readers.preparing.source import PreparedSource
 from tests.marks import soak
 from tests.readers.fuzzing import KINDS, PACKERS, Draws, npy, read
 from tests.strategies import damaged, damaged_json, fuzz, inputs, noise
@@ -140,7 +141,11 @@ def test_tables(count: int, name: str, table: bytes, tmp_path: Path) -> None:
         if found is None or sparse.issparse(found[0]):
             return
         lines = sum(bool(line.strip(b" \t\r")) for line in content.split(b"\n"))
-        names = open_source(str(path)).feature_names
+        source = open_source(str(path))
+        if isinstance(source, PreparedSource):  # of which comments and cells may take lines
+            assert 0 < found[0].shape[0] <= lines
+            return
+        names = source.feature_names
         assert found[0].shape[0] == lines - (names is not None)
 
     known = [b"#", b"#\n1,2\n3,4\n", b"\x0c\na,b\n1,2\n3,4\n", b"a\x1cb,c\n1,2\n"]

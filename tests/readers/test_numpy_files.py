@@ -264,7 +264,10 @@ def test_parquet_with_two_columns_of_one_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ({"a": ["x", "y"], "y": [1, 2]}, "the column 'a' must be numeric, got string"),
+        (
+            {"a": ["x", "y"], "y": [1, 2]},
+            "the column 'a' holds words .2 categories, such as 'x'.: give --one-hot a ",
+        ),
         ({"a": [1.0, None], "y": [1, 2]}, r"row 1, column 0 \('a'\) .* is NaN"),
         ({"a": [1, None], "y": [1, 2]}, r"row 1, column 0 \('a'\) .* is NaN"),
         ({"a": [1.0, 2.0], "y": [None, "b"]}, r"row 0 .* has no label"),

@@ -48,7 +48,7 @@ def test_from_and_to_s3(form: str, bucket: str, tmp_path: Path) -> None:
         np.savez(tmp_path / "rows.npz", X_train=X, y_train=Y, X_test=X[:9], y_test=Y[:9])
         Location(source).write_bytes((tmp_path / "rows.npz").read_bytes())
     out = f"{bucket}/out/{form}.zarr"
-    data = ingest(source, out, chunk_rows=100)
+    data = ingest(source, out, chunk_rows=100, scale="none")
     local = ingest((X, Y), tmp_path / "local.zarr")
     assert data.fingerprint == local.fingerprint
     again = DataSet.open(f"{out}/train")
@@ -64,7 +64,7 @@ def test_a_zarr_group_on_s3(bucket: str, tmp_path: Path) -> None:
     group = zarr.open_group(f"{bucket}/foreign.zarr", mode="w")
     group.create_array("X", data=X, chunks=(70, 6))
     group.create_array("y", data=Y)
-    data = ingest(f"{bucket}/foreign.zarr", tmp_path / "a.zarr", rows=(100, 400))
+    data = ingest(f"{bucket}/foreign.zarr", tmp_path / "a.zarr", rows=(100, 400), scale="none")
     np.testing.assert_array_equal(rows_of(data), X[100:400])
 
 

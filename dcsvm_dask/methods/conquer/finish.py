@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.methods.doubtful import always, codes_by_sign
 from dcsvm_dask.methods.isolated import isolation
 from dcsvm_dask.methods.problem import Problem, data_of, read_problem, shared_out
 from dcsvm_dask.storage.dataset_sample import SampledDataSet
@@ -46,7 +47,14 @@ def commit_model(run: RunFolder, attempt: Attempt, *, source: str) -> Record:
             "multiplier": abs(epsilon),
         }
     sampled = isinstance(data, SampledDataSet)
+    constant: Record = {}
+    if problem.task.has_classes and point.has("f"):
+        f, true = point.read("f"), codes_by_sign(problem.targets)
+        if len(f) == problem.n:
+            decision = codes_by_sign(f + point.record["bias"])
+            constant = always(decision, true, data.classes, "training rows")
     return {
+        **constant,
         "source": source,
         "sampled": sampled,
         **measured,

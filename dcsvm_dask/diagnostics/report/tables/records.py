@@ -197,6 +197,7 @@ def read_records(run: RunFolder) -> Records:
             data = None
     except (InputError, OSError) as error:
         notes.append(f"the training data cannot be read: {error}")
+    notes += found["warnings"]
     return Records(run, found, nodes, journal, plan, data, notes, Clock.of(nodes, journal))
 
 

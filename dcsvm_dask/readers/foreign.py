@@ -1,0 +1,54 @@
+"""Files of other programs that are not read, each with what to do instead."""
+
+from __future__ import annotations
+
+from dcsvm_dask.errors import InputError
+
+_AS_CSV = (
+    "save the sheet as CSV, or in Python give dcsvm_dask.ingest the frame of pandas.read_excel"
+)
+_ENDINGS = {
+    (".xlsx", ".xlsm", ".xls", ".ods"): f"is a spreadsheet: {_AS_CSV}",
+    (".zip",): "is a zip archive: unpack it, and give the file in it",
+    (".7z", ".rar", ".tar", ".tgz"): "is an archive: unpack it, and give the file in it",
+    (".zst", ".lz4", ".br"): "is compressed in a way that is not read: use gzip, bzip2 or xz",
+}
+_MAGIC = {
+    b"\xd0\xcf\x11\xe0": f"is an old Excel file: {_AS_CSV}",
+    b"ARROW1": "is an Arrow (Feather) file: write it as Parquet (to_parquet), or give the frame of "
+    "pandas.read_feather in Python",
+    b"ORC": "is an ORC file: write it as Parquet",
+    b"\x89HDF": "is an HDF5 file: write its table as Parquet, or its arrays by numpy.savez",
+    b"SQLite format 3": "is a database: write the table as CSV or Parquet",
+    b"\x80\x04\x95": "is a pickle, which may run code when it is read: write it as Parquet or CSV",
+    b"\x80\x05\x95": "is a pickle, which may run code when it is read: write it as Parquet or CSV",
+    b"<!DOCTYPE html": "is a web page: save the table that it shows as CSV",
+    b"<html": "is a web page: save the table that it shows as CSV",
+    b"@relation": "is an ARFF file: write its rows as CSV (scipy.io.arff reads it)",
+    b"@RELATION": "is an ARFF file: write its rows as CSV (scipy.io.arff reads it)",
+}
+
+
+def refuse_foreign_file(path: str, base: str, head: bytes) -> None:
+    """Refuse a file of a known format that is not read.
+
+    Parameters
+    ----------
+    path : str
+        For the message.
+    base : str
+        Its name in lower case, without the ending of a compression.
+    head : bytes
+        Its first bytes.
+
+    Raises
+    ------
+    InputError
+        With what to do instead.
+    """
+    for endings, said in _ENDINGS.items():
+        if base.endswith(endings):
+            raise InputError(f"{path}: {said}")
+    for magic, said in _MAGIC.items():
+        if head.startswith(magic):
+            raise InputError(f"{path}: {said}")

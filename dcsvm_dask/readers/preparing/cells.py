@@ -1,0 +1,200 @@
+"""What the cells of a column say: numbers, missing values, yes and no, dates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+MISSING_WORDS = (
+    "", "NA", "N/A", "n/a", "na", "NaN", "nan", "-nan", "null", "NULL", "None", "NaT", "#N/A", "?",
+)  # fmt: skip
+"""Words that programs write for a cell without a value."""
+FLAGS = (
+    ("false", "true"), ("no", "yes"), ("f", "t"), ("n", "y"), ("off", "on"),
+)  # fmt: skip
+"""Words for 0 and 1, in lower case."""
+DATE_FORMATS = (
+    "%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y/%m/%d",
+    "%d.%m.%Y", "%d.%m.%Y %H:%M", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%Y %H:%M",
+)  # fmt: skip
+"""Forms of dates; the first one that all cells of a column have is meant."""
+PARTS = ("year", "month", "day", "weekday", "hour")
+"""The numbers that a date becomes; Monday is weekday 0."""
+
+_THOUSANDS = {
+    ".": (r"^[+-]?\d{1,3}(,\d{3})+(\.\d*)?$", ","),
+    ",": (r"^[+-]?\d{1,3}([. '\x{a0}\x{202f}]\d{3})*(,\d*)?$", "[. '\u00a0\u202f]"),
+}
+"""By decimal mark: numbers with separators of thousands, and these."""
+
+
+def is_text(kind: Any) -> bool:
+    """Return whether a type of Arrow is that of words, also of categories."""
+    import pyarrow as pa
+
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(
+        pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+        or pa.types.is_string_view(kind)
+        or pa.types.is_null(kind)
+    )
+
+
+def is_date(kind: Any) -> bool:
+    """Return whether a type of Arrow is that of dates."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind))
+
+
+def is_number(kind: Any) -> bool:
+    """Return whether a type of Arrow is that of numbers or of yes and no."""
+    import pyarrow as pa
+
+    return bool(
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_boolean(kind)
+        or pa.types.is_decimal(kind)
+    )
+
+
+def words_of(column: Any) -> Any:
+    """Return the cells of a column of words without blanks around them; missing ones are null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not is_text(column.type):  # numbers that are categories
+        column = pc.cast(column, pa.string())
+    if pa.types.is_dictionary(column.type) or not pa.types.is_string(column.type):
+        column = pc.cast(column, pa.string())
+    trimmed = pc.utf8_trim_whitespace(column)
+    missing = pc.is_in(trimmed, value_set=pa.array(MISSING_WORDS))
+    return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
+
+
+def numbers_of(column: Any, decimal: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the cells of a column as numbers.
+
+    Parameters
+    ----------
+    column : pyarrow.Array
+    decimal : {".", ","}
+        Mark before the decimals of numbers that are text.
+
+    Returns
+    -------
+    values : ndarray, float64
+        NaN where a cell is missing or no number.
+    wrong : ndarray of bool
+        Cells that are there but no number.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if is_number(column.type):
+        values = pc.cast(column, pa.float64())
+        return _filled(values), np.zeros(len(column), np.bool_)
+    # Most columns are numbers throughout, without blanks or missing cells.
+    as_they_are = _cast(column) if decimal == "." else None
+    if as_they_are is not None:
+        return as_they_are, np.zeros(len(column), np.bool_)
+    words = words_of(column)
+    known = _cast(words) if decimal == "." else None
+    if known is not None:
+        return known, np.zeros(len(column), np.bool_)
+    grouped, separators = _THOUSANDS[decimal]
+    plain = pc.if_else(
+        pc.match_substring_regex(words, pattern=grouped),
+        pc.replace_substring_regex(words, pattern=separators, replacement=""),
+        words,
+    )
+    if decimal == ",":
+        plain = pc.replace_substring(plain, pattern=",", replacement=".")
+    form = r"^[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf(inity)?))$"
+    good = pc.fill_null(pc.match_substring_regex(plain, pattern=form), True)
+    values = pc.cast(pc.if_else(good, plain, pa.scalar(None, pa.string())), pa.float64())
+    return _filled(values), ~np.asarray(good)
+
+
+def missing_of(column: Any) -> NDArray[np.bool_]:
+    """Return which cells of a column have no value."""
+    import pyarrow.compute as pc
+
+    cells = words_of(column) if is_text(column.type) else column
+    return np.asarray(pc.is_null(cells, nan_is_null=True))
+
+
+def flags_in(words: Sequence[str]) -> dict[str, float] | None:
+    """Return the number of each word, 0 or 1, if all are words for no and yes of one kind."""
+    found = {word: word.lower() for word in words}
+    for pair in FLAGS:
+        if found and set(found.values()) <= set(pair):
+            return {word: float(pair.index(low)) for word, low in found.items()}
+    return None
+
+
+def date_format(words: Any) -> str | None:
+    """Return the form of dates that all cells of words have; None if they have none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kept = pc.drop_null(words)
+    if not len(kept):
+        return None
+    for form in DATE_FORMATS:
+        try:
+            pc.strptime(kept, format=form, unit="s")
+        except pa.ArrowInvalid:
+            continue
+        return form
+    return None
+
+
+def date_parts(column: Any, form: str | None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return year, month, day, weekday and hour of dates, and which cells are no date.
+
+    Parameters
+    ----------
+    column : pyarrow.Array
+    form : str or None
+        The form of dates that are text.
+
+    Returns
+    -------
+    parts : ndarray, shape (n, 5), float64
+        NaN where a cell is missing or no date.
+    wrong : ndarray of bool
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    wrong = np.zeros(len(column), np.bool_)
+    if is_date(column.type):
+        dates = pc.cast(column, pa.timestamp("us", tz=getattr(column.type, "tz", None)))
+    else:
+        words = words_of(column)
+        dates = pc.strptime(words, format=form, unit="s", error_is_null=True)
+        wrong = np.asarray(pc.and_(pc.is_null(dates), pc.is_valid(words)))
+    found = [pc.year(dates), pc.month(dates), pc.day(dates), pc.day_of_week(dates), pc.hour(dates)]
+    return np.column_stack([_filled(pc.cast(one, pa.float64())) for one in found]), wrong
+
+
+def _cast(cells: Any) -> NDArray[np.float64] | None:
+    """Return cells as numbers; None if one is none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        return _filled(pc.cast(cells, pa.float64()))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+
+
+def _filled(values: Any) -> NDArray[np.float64]:
+    """Return numbers of Arrow as an array, with NaN where there are none."""
+    return np.asarray(values.to_numpy(zero_copy_only=False), np.float64)

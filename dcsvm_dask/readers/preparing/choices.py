@@ -1,0 +1,139 @@
+"""What a user chooses to be done with the columns of a table."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dcsvm_dask.errors import InputError
+
+AUTO = "auto"
+MISSING = ("refuse", "drop", "median", "indicator")
+DATES = ("drop", "parts")
+DECIMALS = (".", ",")
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Choices of a user for the columns of a training table; see `dcsvm_dask.ingest`.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The features; empty: all columns but the label and those that are dropped.
+    one_hot : "auto" or tuple of str
+        Columns that become a feature for each category; "auto": all columns of words.
+    ordinal : dict of str to tuple of str
+        Columns of ordered words, with the words from low to high.
+    missing : {"refuse", "drop", "median", "indicator"}
+    dates : {"drop", "parts"} or None
+        None: a column of dates is refused.
+    decimal : {".", ","}
+    """
+
+    columns: tuple[str, ...] = ()
+    one_hot: str | tuple[str, ...] = ()
+    ordinal: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    missing: str = "refuse"
+    dates: str | None = None
+    decimal: str = "."
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The choices that are not the usual ones, by name."""
+        usual = Choices()
+        return {name: value for name, value in vars(self).items() if value != getattr(usual, name)}
+
+    @classmethod
+    def of(
+        cls,
+        columns: Any = (),
+        one_hot: Any = (),
+        ordinal: Any = None,
+        missing: Any = "refuse",
+        dates: Any = None,
+        decimal: Any = ".",
+    ) -> Choices:
+        """Return checked choices.
+
+        Raises
+        ------
+        InputError
+            If one is impossible.
+        """
+        for word, value, known in (
+            ("missing", missing, MISSING),
+            ("dates", dates, (None, *DATES)),
+            ("decimal", decimal, DECIMALS),
+        ):
+            if value not in known:
+                named = ", ".join(repr(one) for one in known if one is not None)
+                raise InputError(f"{word} must be one of {named}, got {value!r:.80}")
+        hot = AUTO if one_hot == AUTO else _names("one_hot", one_hot)
+        found = cls(_names("columns", columns), hot, _levels(ordinal), missing, dates, decimal)
+        both = set(hot) & set(found.ordinal) if hot != AUTO else set()
+        if both:
+            raise InputError(f"{min(both)}: is named by one_hot and by ordinal; choose one")
+        return found
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The columns that one_hot and ordinal name."""
+        return (*(() if self.one_hot == AUTO else self.one_hot), *self.ordinal)
+
+
+def parse_names(text: str) -> tuple[str, ...]:
+    """Return the names of a comma-separated list; a name with a comma stands in quotes."""
+    parts = next(csv.reader([text], skipinitialspace=True), [])
+    return tuple(part.strip() for part in parts if part.strip())
+
+
+def parse_ordinal(texts: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the ordered words of columns that were given as ``COL:low<mid<high``.
+
+    Raises
+    ------
+    InputError
+        If one is of another form.
+    """
+    found = {}
+    for text in texts:
+        name, colon, order = text.rpartition(":")
+        words = tuple(word.strip() for word in order.split("<"))
+        if not (colon and name):
+            raise InputError(f"ordinal must be COL:low<mid<high, got {text!r:.80}")
+        found[name.strip()] = words
+    return found
+
+
+def _names(word: str, given: Any) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        more = ' or "auto"' if word == "one_hot" else ""
+        raise InputError(f"{word} must be a list of names of columns{more}, got {given!r:.80}")
+    if not all(isinstance(name, str) for name in given):
+        raise InputError(f"{word} must be a list of names of columns, got {given!r:.80}")
+    return tuple(given)
+
+
+def _levels(given: Any) -> dict[str, tuple[str, ...]]:
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise InputError(
+            "ordinal must be a table of columns with their words from low to high, "
+            f"got {given!r:.80}"
+        )
+    found = {}
+    for name, words in given.items():
+        if isinstance(words, str) or not isinstance(words, Sequence):
+            words = (words,)
+        levels = tuple(str(word) for word in words)
+        if len(levels) < 2 or len(set(levels)) < len(levels) or "" in levels:
+            raise InputError(
+                f"ordinal {name}: give two or more different words from low to high, such as "
+                f"low<mid<high, got {'<'.join(levels)!r:.80}"
+            )
+        found[str(name)] = levels
+    return found

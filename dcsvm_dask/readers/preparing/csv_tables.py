@@ -1,0 +1,255 @@
+"""Delimited text as columns of words: pyarrow reads it, here is what it cannot say.
+
+That is where the table begins, whether its first line has names, and the line of an error.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.encoding import shown_encoding
+from dcsvm_dask.readers.files import read_top, text_blocks
+from dcsvm_dask.readers.preparing.cells import MISSING_WORDS
+from dcsvm_dask.readers.preparing.raw import NotNumbersError
+from dcsvm_dask.readers.source import BLOCK_BYTES, Reading
+from dcsvm_dask.readers.table import find_delimiter
+
+COMMENT = "#"
+
+
+@dataclass(frozen=True)
+class TextHead:
+    """Where a table of text begins, and of what form its lines are."""
+
+    delimiter: str
+    names: list[str] | None
+    n_columns: int
+    trails: bool
+    """Whether lines end with a delimiter, after which no cell comes."""
+    skip_lines: int
+    """Lines before the first row."""
+    comments: bool
+    """Whether there are lines of comments, which are no rows."""
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells of a line."""
+        return self.n_columns + self.trails
+
+
+def read_text_head(
+    path: str,
+    text: str,
+    header: bool | None,
+    decimal: str = ".",
+    known: Sequence[str] | None = None,
+) -> TextHead:
+    """Return where a table begins and how its lines are read.
+
+    Parameters
+    ----------
+    path : str
+        For messages, and for its extension.
+    text : str
+        The beginning of the file, with a line that is neither blank nor a comment.
+    header : bool or None
+        Whether the first line has names; None: it has if none of its cells is a number.
+    decimal : {".", ","}
+    known : sequence of str, optional
+        Names that a header has: those of the training table.
+
+    Raises
+    ------
+    InputError
+        If the file has no rows.
+    """
+    lines = text.split("\n")
+    comments = [k for k, line in enumerate(lines) if line.lstrip(" \ufeff").startswith(COMMENT)]
+    first = next(
+        (k for k, line in enumerate(lines) if line.strip(" \t\r\ufeff") and k not in comments), None
+    )
+    if first is None:
+        raise InputError(f"{path}: empty: it holds no rows")
+    line = lines[first].strip("\r")
+    delimiter = find_delimiter(path, line, decimal)
+    if delimiter == " ":
+        raise InputError(
+            f"{path}: its cells are separated by blanks, and then all of them must be numbers; "
+            "write it with commas or tabs between the cells"
+        )
+    rest = [one.rstrip("\r") for one in lines[first:]]
+    reader = csv.reader((one + "\n" for one in rest), delimiter=delimiter, skipinitialspace=True)
+    try:
+        top = [cell.strip(" \ufeff") for cell in next(reader)]
+        lines_of_header = reader.line_num
+        second = next((row for row in reader if row and not row[0].startswith(COMMENT)), [])
+    except csv.Error as error:
+        raise InputError(f"{path}: the first line is not a row of cells ({error})") from error
+    if header is None:
+        named = known is not None and set(known) <= set(top)
+        header = named or not any(_is_number(cell, decimal) for cell in top)
+    trails = len(top) > 1 and not top[-1] and (not second or not second[-1].strip())
+    count = len(top) - trails
+    if header and len(second) == len(top) + 1 and not second[-1].strip():
+        trails = True  # after the cells of rows alone
+    names = [cell or f"Unnamed: {k}" for k, cell in enumerate(top[:count])] if header else None
+    skip = first + (lines_of_header if header else 0)
+    return TextHead(delimiter, names, count, trails, skip, bool(comments))
+
+
+class CsvTable:
+    """A delimited text file as columns of words.
+
+    Parameters
+    ----------
+    path : str
+        Local path or URL.
+    header : bool, optional
+        Whether the first line has names.
+    encoding : str, optional
+        Encoding of a file without a byte order mark.
+    decimal : {".", ","}
+        Mark before the decimals of numbers.
+    known : sequence of str, optional
+        Names that a header has.
+    """
+
+    is_text = True
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        header: bool | None = None,
+        encoding: str | None = None,
+        decimal: str = ".",
+        known: Sequence[str] | None = None,
+    ) -> None:
+        self.name, self._encoding = path, encoding
+        text, codec = read_top(path, encoding)
+        self._head = read_text_head(path, text, header, decimal, known)
+        self.names, self.n_columns = self._head.names, self._head.n_columns
+        self.reading = Reading(
+            "text", separator=self._head.delimiter, encoding=shown_encoding(codec)
+        )
+
+    def batches(self, wanted: Sequence[int], numbers: Collection[int] = ()) -> Iterator[list[Any]]:
+        """Yield columns of words, or of numbers, of consecutive rows."""
+        import pyarrow as pa
+        from pyarrow import csv as pa_csv
+
+        head, wrong = self._head, list[int]()
+
+        def note(row: Any) -> str:
+            wrong.append(row.actual_columns)
+            return "error"
+
+        called = [str(k) for k in range(head.n_cells)]
+        chosen = [called[k] for k in wanted] or called[:1]
+        types = dict.fromkeys(called, pa.string())
+        types |= {called[k]: pa.float64() for k in numbers}
+        text = io.BufferedReader(
+            _Text(self.name, self._encoding, head.skip_lines, comments=head.comments)
+        )
+        try:
+            reader = pa_csv.open_csv(
+                pa.PythonFile(text, mode="r"),
+                pa_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, column_names=called),
+                pa_csv.ParseOptions(
+                    delimiter=head.delimiter, newlines_in_values=True, invalid_row_handler=note
+                ),
+                pa_csv.ConvertOptions(
+                    column_types=types, include_columns=chosen, null_values=MISSING_WORDS
+                ),
+            )
+            for batch in reader:
+                yield [batch.column(chosen.index(called[k])) for k in wanted]
+        except pa.ArrowInvalid as error:
+            if numbers and not wrong and "conversion error" in str(error):
+                raise NotNumbersError from error
+            raise self._refused(wrong, error) from error
+
+    def where(self, row: int) -> str:
+        """Return the line of a row."""
+        found = next(itertools.islice(self._records(), row, None), None)
+        return f"row {row}" if found is None else f"line {found[0]}"
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the first line and the cells of each row."""
+        head = self._head
+        text = _Text(self.name, self._encoding, head.skip_lines, comments=False)
+        lines = io.TextIOWrapper(io.BufferedReader(text), "utf-8", newline="\n")
+        reader = csv.reader(lines, delimiter=head.delimiter)
+        while True:
+            line = head.skip_lines + reader.line_num + 1
+            cells = next(reader, None)
+            if cells is None:
+                return
+            blank = not cells or (len(cells) == 1 and not cells[0].strip())
+            if not blank and not (head.comments and cells[0].startswith(COMMENT)):
+                yield line, cells
+
+    def _refused(self, wrong: list[int], error: Exception) -> InputError:
+        """Return the error for rows that pyarrow cannot read."""
+        if not wrong and next(self._records(), None) is None:
+            return InputError(f"{self.name}: empty: it holds no rows")
+        if not wrong:
+            return InputError(f"{self.name}: cannot be read as a table of text: {error}")
+        columns = self._head.n_cells
+        for line, cells in self._records():
+            if len(cells) != columns:
+                count = "fewer" if len(cells) < columns else "more"
+                return InputError(f"{self.name}, line {line}: {count} than {columns} cells")
+        return InputError(f"{self.name}: a line has {wrong[0]} cells, not {columns}")
+
+
+class _Text(io.RawIOBase):
+    """A text file as a stream of UTF-8, without its first lines."""
+
+    def __init__(self, path: str, encoding: str | None, skip: int, *, comments: bool) -> None:
+        self._blocks = text_blocks(path, encoding=encoding)
+        self._skip, self._comments = skip, comments
+        self._left = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer; return the number of bytes, 0 at the end."""
+        while not len(self._left):
+            block = next(self._blocks, None)
+            if block is None:
+                return 0
+            self._left = memoryview(self._kept(*block))
+        size = min(len(buffer), len(self._left))
+        buffer[:size] = self._left[:size]
+        self._left = self._left[size:]
+        return size
+
+    def _kept(self, text: Any, line: int) -> bytes:
+        begin, end = 0, text.size - 16
+        if line <= self._skip:
+            ends = np.flatnonzero(text[:end] == 10)
+            begin = int(ends[min(self._skip - line, ends.size - 1)]) + 1
+        found = text[begin:end].tobytes()
+        if self._comments:
+            mark = COMMENT.encode()
+            lines = found.splitlines(keepends=True)
+            found = b"".join(one for one in lines if not one.startswith(mark))
+        return found
+
+
+def _is_number(cell: str, decimal: str) -> bool:
+    try:
+        float(cell.replace(",", ".") if decimal == "," else cell)
+    except ValueError:
+        return False
+    return True

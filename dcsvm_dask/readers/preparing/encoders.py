@@ -1,0 +1,220 @@
+"""A column of a table as features: numbers, flags, categories, ordered words, parts of dates."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.readers.preparing.cells import (
+    DATE_FORMATS,
+    PARTS,
+    date_format,
+    date_parts,
+    flags_in,
+    is_date,
+    numbers_of,
+    words_of,
+)
+
+NUMBER, FLAG, ONE_HOT, ORDINAL, DATE = "number", "flag", "one-hot", "ordinal", "date"
+KINDS = (NUMBER, FLAG, ONE_HOT, ORDINAL, DATE)
+
+
+class BadCellError(Exception):
+    """A cell that cannot become a number.
+
+    Parameters
+    ----------
+    row : int
+        Its row in the batch.
+    column : str
+        Name of its column.
+    problem : str
+        What is wrong, and what to do.
+    """
+
+    def __init__(self, row: int, column: str, problem: str) -> None:
+        super().__init__(problem)
+        self.row, self.column, self.problem = row, column, problem
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Makes features of a column, as it was learned on training rows.
+
+    Attributes
+    ----------
+    name : str
+        The column.
+    kind : str
+        One of `KINDS`.
+    words : tuple of str
+        Categories, ordered words, or the parts of a date; empty for numbers and flags.
+    form : str or None
+        Form of dates that are text.
+    fill : float, str, tuple of float or None
+        What stands for a missing cell: a number, a category, or a number for each part of a date.
+        None: such cells are refused.
+    indicator : bool
+        Whether a feature says which cells are missing.
+    """
+
+    name: str
+    kind: str
+    words: tuple[str, ...] = ()
+    form: str | None = None
+    fill: float | str | tuple[float, ...] | None = None
+    indicator: bool = False
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features."""
+        found = [self.name]
+        if self.kind == ONE_HOT:
+            found = [f"{self.name}={word}" for word in self.words]
+        elif self.kind == DATE:
+            found = [f"{self.name} {part}" for part in self.words]
+        return [*found, f"{self.name} missing"] if self.indicator else found
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the feature is the column's own number."""
+        return self.kind == NUMBER and self.fill is None and not self.indicator
+
+    def described(self) -> str:
+        """Return what becomes of the column, for users."""
+        what = {
+            NUMBER: "number",
+            FLAG: "yes or no: 1 or 0",
+            ONE_HOT: f"{len(self.words)} categories",
+            ORDINAL: "<".join(self.words),
+            DATE: ", ".join(self.words),
+        }[self.kind]
+        filled = "" if self.fill is None else f"; missing: {self.fill}"
+        return f"{what}{filled}{', with an indicator' if self.indicator else ''}"
+
+    def encode(self, column: Any, decimal: str) -> NDArray[np.float64]:
+        """Return the features of some cells.
+
+        Parameters
+        ----------
+        column : pyarrow.Array
+        decimal : {".", ","}
+
+        Returns
+        -------
+        ndarray, shape (n, len(features)), float64
+
+        Raises
+        ------
+        BadCellError
+            If a cell is missing and has no stand-in, or is not of the column's kind.
+        """
+        values, missing = self._values(column, decimal)
+        if missing.any():
+            if self.fill is None and not self.indicator:
+                raise BadCellError(
+                    int(np.flatnonzero(missing)[0]),
+                    self.name,
+                    "is empty; fill in or drop such rows, or ingest the training data with "
+                    "--missing median (or indicator, or drop)",
+                )
+            values[missing] = self._stand_in(values.shape[1])
+        return np.column_stack([values, missing]) if self.indicator else values
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON values, for `from_json`."""
+        return {**asdict(self), "words": list(self.words)}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Encoder:
+        """Return an encoder from the result of `to_json`."""
+        if value["kind"] not in KINDS or not isinstance(value["name"], str):
+            raise ValueError(f"no column of this kind: {value!r:.80}")
+        fill = value["fill"]
+        fill = tuple(map(float, fill)) if isinstance(fill, list) else fill
+        return cls(**{**value, "words": tuple(map(str, value["words"])), "fill": fill})
+
+    def _stand_in(self, width: int) -> NDArray[np.float64]:
+        if self.kind == ONE_HOT:
+            return np.array([float(word == self.fill) for word in self.words])
+        return np.broadcast_to(np.array(self.fill or 0.0, np.float64), (width,))
+
+    def _values(self, column: Any, decimal: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the features, NaN or 0 where cells are missing, and which cells are."""
+        if self.kind == NUMBER:
+            numbers, wrong = numbers_of(column, decimal)
+            if wrong.any():  # yes and no, which another format has as 1 and 0
+                numbers, wrong = _with_flags(column, numbers, wrong)
+            self._refuse(wrong, column, "is not a number")
+            return numbers[:, None], np.isnan(numbers)
+        if self.kind == DATE:
+            form = self.form
+            if form is None and not is_date(column.type):  # another format had a type of dates
+                form = date_format(words_of(column)) or DATE_FORMATS[0]
+            parts, wrong = date_parts(column, form)
+            self._refuse(wrong, column, f"is not a date like {form}")
+            missing = np.asarray(np.isnan(parts).any(axis=1))
+            return parts[:, [PARTS.index(part) for part in self.words]], missing
+        words = words_of(column)
+        missing = np.asarray(words.is_null())
+        if self.kind == ONE_HOT:
+            return _indicators(words, self.words), missing
+        distinct = words.unique().drop_null().to_pylist()
+        known = flags_in(distinct) if self.kind == FLAG else None
+        if self.kind == ORDINAL:
+            known = {word: float(k) for k, word in enumerate(self.words)}
+        numbers = _looked_up(words, known or {})
+        what = "is neither yes nor no" if self.kind == FLAG else "is not " + ", ".join(self.words)
+        self._refuse(np.isnan(numbers) & ~missing, column, what)
+        return numbers[:, None], missing
+
+    def _refuse(self, wrong: NDArray[np.bool_], column: Any, what: str) -> None:
+        if wrong.any():
+            row = int(np.flatnonzero(wrong)[0])
+            raise BadCellError(row, self.name, f"{what}: {shown(column[row])}")
+
+
+def _with_flags(
+    column: Any, numbers: NDArray[np.float64], wrong: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return numbers in which words for yes and no are 1 and 0, and which cells are neither."""
+    words = words_of(column)
+    known = flags_in([word for word in words.unique().drop_null().to_pylist() if word not in "01"])
+    if known is None:
+        return numbers, wrong
+    looked_up = _looked_up(words, known)
+    return np.where(wrong, looked_up, numbers), wrong & np.isnan(looked_up)
+
+
+def shown(cell: Any) -> str:
+    """Return a cell for a message."""
+    return repr(str(cell.as_py()).strip()[:40])
+
+
+def _positions(words: Any, known: list[str]) -> NDArray[np.int64]:
+    """Return the position of each word in a list; -1 for others and for missing ones."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = pc.index_in(words, value_set=pa.array(known, pa.string()))
+    valid = pc.if_else(pc.is_valid(words), found, pa.scalar(None, pa.int32()))
+    return np.asarray(pc.fill_null(valid, -1).to_numpy(zero_copy_only=False), np.int64)
+
+
+def _looked_up(words: Any, known: dict[str, float]) -> NDArray[np.float64]:
+    """Return the number of each word; NaN for words without one."""
+    values = np.array([*known.values(), np.nan])
+    return np.asarray(values[_positions(words, list(known))])
+
+
+def _indicators(words: Any, categories: tuple[str, ...]) -> NDArray[np.float64]:
+    """Return a column for each category; a word that is none of them has zeros."""
+    places = _positions(words, list(categories))
+    found = np.zeros((len(places), len(categories)))
+    rows = np.flatnonzero(places >= 0)
+    found[rows, places[rows]] = 1.0
+    return found

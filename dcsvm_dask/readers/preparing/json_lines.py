@@ -1,0 +1,104 @@
+"""Lines of JSON objects as columns."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.encoding import shown_encoding
+from dcsvm_dask.readers.files import read_top, text_blocks
+from dcsvm_dask.readers.source import Reading
+
+LOOKED_AT = 1000
+"""Lines at the beginning that say which columns there are."""
+
+
+class JsonLinesTable:
+    """A text file with a JSON object in each line.
+
+    Parameters
+    ----------
+    path : str
+        Local path or URL.
+    encoding : str, optional
+        Encoding of a file without a byte order mark.
+    """
+
+    is_text = False
+
+    def __init__(self, path: str, *, encoding: str | None = None) -> None:
+        self.name, self._encoding = path, encoding
+        text, codec = read_top(path, encoding)
+        if text.lstrip(" \t\r\n\ufeff").startswith("["):
+            raise InputError(
+                f"{path}: holds one JSON array; write an object in each line "
+                "(in pandas to_json(FILE, orient='records', lines=True))"
+            )
+        names: dict[str, None] = {}
+        for line, value in itertools.islice(self._objects(), LOOKED_AT):
+            if not isinstance(value, dict):
+                raise InputError(f'{path}, line {line}: is not a JSON object, such as {{"a": 1}}')
+            names.update(dict.fromkeys(value))
+        self.names: list[str] | None = list(names)
+        self.n_columns = len(names)
+        self.reading = Reading("JSON lines", encoding=shown_encoding(codec))
+
+    def batches(
+        self,
+        wanted: Sequence[int],
+        numbers: Collection[int] = (),  # noqa: ARG002 - its columns have types
+    ) -> Iterator[list[Any]]:
+        """Yield columns of consecutive rows."""
+        import pyarrow as pa
+        from pyarrow import json as pa_json
+
+        names = self.names or []
+        for text, line in text_blocks(self.name, encoding=self._encoding):
+            lines = text[:-16].tobytes()
+            if not lines.strip():
+                continue
+            try:
+                table = pa_json.read_json(io.BytesIO(lines)).combine_chunks()
+                found = {name: table.column(name) for name in table.column_names}
+                n = table.num_rows
+            except pa.ArrowInvalid:  # values of several types in a column
+                rows = [value for _, value in self._parsed(lines, line)]
+                n = len(rows)
+                found = {name: _as_words([row.get(name) for row in rows]) for name in names}
+            columns = []
+            for k in wanted:
+                column = found.get(names[k], pa.nulls(n))
+                column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+                columns.append(column.chunk(0) if hasattr(column, "chunk") else column)
+            yield columns
+
+    def where(self, row: int) -> str:
+        """Return the line of a row."""
+        found = next(itertools.islice(self._objects(), row, None), None)
+        return f"row {row}" if found is None else f"line {found[0]}"
+
+    def _objects(self) -> Iterator[tuple[int, Any]]:
+        for text, line in text_blocks(self.name, encoding=self._encoding):
+            yield from self._parsed(text[:-16].tobytes(), line)
+
+    def _parsed(self, lines: bytes, first: int) -> Iterator[tuple[int, Any]]:
+        """Yield the number and the value of each line that is not blank."""
+        for number, line in enumerate(lines.split(b"\n"), first):
+            if not line.strip():
+                continue
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise InputError(f"{self.name}, line {number}: is not JSON: {error}") from error
+            yield number, value
+
+
+def _as_words(values: list[Any]) -> Any:
+    import pyarrow as pa
+
+    plain = [one if one is None or isinstance(one, str) else json.dumps(one) for one in values]
+    return pa.array(plain, pa.string())

@@ -1,0 +1,272 @@
+"""Learning a preparation of columns from training rows."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.memory import check_bound
+from dcsvm_dask.readers.preparing.cells import (
+    PARTS,
+    date_format,
+    date_parts,
+    flags_in,
+    is_date,
+    missing_of,
+    numbers_of,
+    words_of,
+)
+from dcsvm_dask.readers.preparing.choices import AUTO, Choices
+from dcsvm_dask.readers.preparing.encoders import (
+    DATE,
+    FLAG,
+    NUMBER,
+    ONE_HOT,
+    ORDINAL,
+    BadCellError,
+    Encoder,
+    shown,
+)
+
+MOST_CATEGORIES = 1000
+"""Of a column that becomes a feature for each."""
+MANY_CATEGORIES = 50
+"""Above it "auto" leaves the choice to the user."""
+_COMMA = re.compile(r"[+-]?[\d.]*(,\d+)?")
+MOST_WORDS = 100_000
+"""Distinct words of a column that are counted."""
+
+
+class ColumnFacts:
+    """What the training rows say of a column, collected batch by batch.
+
+    Parameters
+    ----------
+    name : str
+    as_words : bool
+        Whether its cells are categories or ordered words, also where they are numbers.
+    decimal : {".", ","}
+    keeps : bool
+        Whether its numbers are kept, for their median.
+    """
+
+    def __init__(self, name: str, *, as_words: bool, decimal: str, keeps: bool) -> None:
+        self.name = name
+        self._as_words, self._decimal, self._keeps = as_words, decimal, keeps
+        self.n_missing, self.n_wrong, self.n_numbers = 0, 0, 0
+        self.first_missing: int | None = None
+        self.first_wrong: tuple[int, str] | None = None
+        self.words: Counter[str] = Counter()
+        self.has_many = False
+        self.form: str | None = None
+        self.n_date_batches, self.n_other_batches = 0, 0
+        self.typed_date = False
+        self.hours = False
+        self._numbers: list[NDArray[np.float64]] = []
+        self._parts: list[NDArray[np.float64]] = []
+
+    def update(self, column: Any, rows: NDArray[np.int64]) -> None:
+        """Add cells.
+
+        Parameters
+        ----------
+        column : pyarrow.Array
+        rows : ndarray of int64
+            The numbers of their rows, for messages.
+        """
+        if is_date(column.type):
+            self._note_missing(missing_of(column), rows)
+            self.typed_date = True
+            self._look_at_dates(column, None)
+            return
+        if self._as_words:
+            self._note_missing(missing_of(column), rows)
+            self._count(words_of(column))
+            return
+        numbers, wrong = numbers_of(column, self._decimal)
+        missing = np.isnan(numbers) & ~wrong
+        self._note_missing(missing, rows)
+        good = ~(missing | wrong)
+        self.n_numbers += int(good.sum())
+        if self._keeps:
+            self._numbers.append(numbers[good])
+        if wrong.any():
+            first = int(np.flatnonzero(wrong)[0])
+            if self.first_wrong is None:
+                self.first_wrong = int(rows[first]), shown(column[first])
+            self.n_wrong += int(wrong.sum())
+            self._count_words(words_of(column))
+
+    def _note_missing(self, missing: NDArray[np.bool_], rows: NDArray[np.int64]) -> None:
+        if missing.any():
+            self.n_missing += int(missing.sum())
+            if self.first_missing is None:
+                self.first_missing = int(rows[np.flatnonzero(missing)[0]])
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no cell has a value."""
+        return not (self.n_numbers or self.n_wrong or self.words or self.typed_date)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the numbers that are kept."""
+        return sum(values.nbytes for values in (*self._numbers, *self._parts))
+
+    def median(self) -> float:
+        """Return the median of the numbers that were kept; 0 without any."""
+        return float(np.median(np.concatenate(self._numbers))) if self.n_numbers else 0.0
+
+    def median_date(self) -> tuple[float, ...]:
+        """Return the median of each part of the dates that were kept."""
+        return tuple(np.median(np.concatenate(self._parts), axis=0).tolist())
+
+    def usual_word(self) -> str | None:
+        """Return the most frequent word, of several the first in the alphabet."""
+        return min(self.words, key=lambda word: (-self.words[word], word), default=None)
+
+    def _count_words(self, words: Any) -> None:
+        """Count words that are no numbers, and look whether they are dates."""
+        form = date_format(words)
+        if form is None:
+            self.n_other_batches += 1
+        else:
+            self.n_date_batches += 1
+            self.form = form if self.form in (None, form) else ""
+            self._look_at_dates(words, form)
+        self._count(words)
+
+    def _look_at_dates(self, column: Any, form: str | None) -> None:
+        parts, _ = date_parts(column, form)
+        parts = parts[~np.isnan(parts).any(axis=1)]
+        self.hours |= bool((parts[:, PARTS.index("hour")] > 0).any())
+        if self._keeps:
+            self._parts.append(parts)
+
+    def _count(self, words: Any) -> None:
+        if self.has_many:
+            return
+        for entry in words.value_counts().to_pylist():
+            if entry["values"] is not None:
+                self.words[entry["values"]] += entry["counts"]
+        self.has_many = len(self.words) > MOST_WORDS
+
+
+def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
+    """Return how a column becomes features; None: it is left out.
+
+    Raises
+    ------
+    InputError, BadCellError
+        If the choices do not say what to do with it.
+    """
+    name, fill, shows = facts.name, choices.missing in ("median", "indicator"), False
+    shows = choices.missing == "indicator" and facts.n_missing > 0
+    if facts.n_missing and choices.missing == "refuse":
+        assert facts.first_missing is not None
+        raise BadCellError(
+            facts.first_missing,
+            name,
+            f"is empty, as {facts.n_missing:,} of this column are; fill in or drop such rows, or "
+            "give --missing drop, median or indicator, or --drop the column",
+        )
+    if name in choices.ordinal:
+        return _ordinal(facts, choices.ordinal[name], fill, shows)
+    if choices.one_hot != AUTO and name in choices.one_hot:
+        return _one_hot(facts, fill, shows)
+    is_dates = facts.typed_date or (
+        bool(facts.form) and not facts.n_other_batches and not facts.n_numbers
+    )
+    if is_dates:
+        if choices.dates == "drop":
+            return None
+        if choices.dates is None:
+            sample = "" if facts.typed_date else f", such as {next(iter(facts.words))!r}"
+            raise InputError(
+                f"the column {name!r} holds dates{sample}; give --dates parts (year, month, day, "
+                "weekday, hour as numbers) or --dates drop"
+            )
+        parts = PARTS if facts.hours else PARTS[:-1]
+        middle = facts.median_date()[: len(parts)] if fill else None
+        return Encoder(name, DATE, parts, facts.form, middle, shows)
+    if not facts.n_wrong:
+        return Encoder(name, NUMBER, fill=facts.median() if fill else None, indicator=shows)
+    flags = None if facts.has_many or facts.n_numbers else flags_in(list(facts.words))
+    if flags is not None:
+        usual = flags.get(facts.usual_word() or "") if fill else None
+        return Encoder(name, FLAG, fill=usual, indicator=shows)
+    assert facts.first_wrong is not None
+    row, word = facts.first_wrong
+    commas = "," in word and all(_COMMA.fullmatch(one) for one in facts.words)
+    if facts.n_numbers >= facts.n_wrong or commas:
+        hint = "; give --decimal , where a comma begins the decimals" if commas else ""
+        raise BadCellError(row, name, f"is not a number: {word}{hint}")
+    if choices.one_hot == AUTO and not facts.has_many and len(facts.words) <= MANY_CATEGORIES:
+        return _one_hot(facts, fill, shows)
+    raise InputError(
+        f"the column {name!r} holds words ({_counted(facts)}, such as "
+        f"{next(iter(facts.words))[:40]!r}): give --one-hot {_quoted(name)} (a feature for each), "
+        f"--ordinal {_quoted(name)}:low<mid<high, or --drop {_quoted(name)}"
+    )
+
+
+def refuse_unknown(name: str, choices: Choices, features: Sequence[str]) -> None:
+    """Refuse choices for columns that are no features.
+
+    Raises
+    ------
+    InputError
+    """
+    for column in choices.named:
+        if column not in features:
+            known = ", ".join(features[:20])
+            raise InputError(f"{name}: no feature {column!r}; there are: {known}")
+
+
+def check_kept(facts: Sequence[ColumnFacts], name: str) -> None:
+    """Refuse numbers that are kept for their medians and exceed the memory bound.
+
+    Raises
+    ------
+    InputError
+    """
+    check_bound(2 * sum(one.nbytes for one in facts), name, "the medians of its columns")
+
+
+def _one_hot(facts: ColumnFacts, fill: bool, shows: bool) -> Encoder:
+    if facts.has_many or len(facts.words) > MOST_CATEGORIES:
+        raise InputError(
+            f"the column {facts.name!r} has {_counted(facts)}, more than {MOST_CATEGORIES:,}, the "
+            f"most that one-hot makes features of; --drop {_quoted(facts.name)}, or join rare ones"
+        )
+    usual = None if shows or not fill else facts.usual_word()
+    return Encoder(facts.name, ONE_HOT, tuple(sorted(facts.words)), None, usual, shows)
+
+
+def _ordinal(facts: ColumnFacts, levels: tuple[str, ...], fill: bool, shows: bool) -> Encoder:
+    others = sorted(set(facts.words) - set(levels))
+    if others:
+        raise InputError(
+            f"the column {facts.name!r} has the word {others[0]!r}, which --ordinal "
+            f"{_quoted(facts.name)}:{'<'.join(levels)} does not name"
+        )
+    middle = None
+    if fill:
+        codes = np.repeat(np.arange(len(levels)), [facts.words[word] for word in levels])
+        middle = float(np.median(codes)) if len(codes) else 0.0
+    return Encoder(facts.name, ORDINAL, levels, None, middle, shows)
+
+
+def _counted(facts: ColumnFacts) -> str:
+    many = f"over {MOST_WORDS:,}" if facts.has_many else f"{len(facts.words):,}"
+    return f"{many} categories"
+
+
+def _quoted(name: str) -> str:
+    return f"'{name}'" if " " in name else name

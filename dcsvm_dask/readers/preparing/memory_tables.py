@@ -1,0 +1,109 @@
+"""Parquet files and data frames as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.memory import check_bound
+from dcsvm_dask.readers.parquet import open_parquet
+from dcsvm_dask.readers.preparing.raw import numbered
+from dcsvm_dask.readers.source import BLOCK_BYTES, Reading, spans
+
+
+class ParquetTable:
+    """A Parquet file as columns.
+
+    Parameters
+    ----------
+    path : str
+        Local path or URL.
+    """
+
+    is_text = False
+
+    def __init__(self, path: str) -> None:
+        self.name = path
+        with open_parquet(path) as file:
+            self.names: list[str] | None = list(file.schema_arrow.names)
+            if not file.metadata.num_rows:
+                raise InputError(f"{path}: empty: 0 rows")
+            for k in range(file.metadata.num_row_groups):
+                group = file.metadata.row_group(k)
+                what = f"row group {k} of {group.num_rows:,} rows"
+                check_bound(group.total_byte_size + 2 * BLOCK_BYTES, path, what)
+        self.n_columns = len(self.names or ())
+        self.reading = Reading("Parquet")
+
+    def batches(
+        self,
+        wanted: Sequence[int],
+        numbers: Collection[int] = (),  # noqa: ARG002 - its columns have types
+    ) -> Iterator[list[Any]]:
+        """Yield columns of consecutive rows."""
+        assert self.names is not None
+        chosen = [self.names[k] for k in wanted]
+        step = max(1, BLOCK_BYTES // (8 * max(1, len(wanted))))
+        with open_parquet(self.name) as file:
+            for batch in file.iter_batches(batch_size=step, columns=chosen, use_threads=False):
+                yield [batch.column(name) for name in chosen]
+
+    def where(self, row: int) -> str:
+        """Return the number of a row."""
+        return numbered(row)
+
+
+class FrameTable:
+    """A data frame of pandas or Polars as columns.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame or polars.DataFrame
+    name : str
+        For messages.
+    """
+
+    is_text = False
+
+    def __init__(self, frame: Any, name: str) -> None:
+        self.name, self._frame = name, frame
+        self.names: list[str] | None = [str(column) for column in frame.columns]
+        self.n_columns = len(self.names)
+        if frame.shape[0] == 0 or self.n_columns == 0:
+            raise InputError(f"{name}: empty: {frame.shape[0]} rows, {self.n_columns} columns")
+        self.reading = Reading("data frame")
+
+    def batches(
+        self,
+        wanted: Sequence[int],
+        numbers: Collection[int] = (),  # noqa: ARG002 - its columns have types
+    ) -> Iterator[list[Any]]:
+        """Yield columns of consecutive rows."""
+        frame = self._frame
+        for start, stop in spans(int(frame.shape[0]), 8 * max(1, len(wanted))):
+            if hasattr(frame, "iloc"):
+                part = frame.iloc[start:stop]
+                yield [_of_pandas(part.iloc[:, k]) for k in wanted]
+            else:
+                part = frame.slice(start, stop - start)
+                yield [part.to_series(k).to_arrow() for k in wanted]
+
+    def where(self, row: int) -> str:
+        """Return the number of a row."""
+        return numbered(row)
+
+
+def _of_pandas(series: Any) -> Any:
+    """Return a series as an array of Arrow; values of several types are words."""
+    import pyarrow as pa
+
+    try:
+        found = pa.Array.from_pandas(series)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        missing = np.asarray(series.isna())
+        words = [None if gone else str(one) for one, gone in zip(series, missing, strict=True)]
+        found = pa.array(words, pa.string())
+    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found

@@ -1,0 +1,118 @@
+"""The preparation of a table's columns: learned once, stored, applied to all later rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.preparing.encoders import NUMBER, Encoder
+
+
+@dataclass(frozen=True)
+class ColumnPreparation:
+    """Makes features of the columns of a table.
+
+    Attributes
+    ----------
+    encoders : tuple of Encoder
+        One for each column that is used, in the order of the features.
+    decimal : {".", ","}
+        Mark before the decimals of numbers that are text.
+    has_names : bool
+        Whether the columns are found by their names; else by position.
+    """
+
+    encoders: tuple[Encoder, ...]
+    decimal: str = "."
+    has_names: bool = True
+
+    @property
+    def inputs(self) -> list[str]:
+        """Names of the columns that are used."""
+        return [one.name for one in self.encoders]
+
+    @property
+    def features(self) -> list[str]:
+        """Names of the features."""
+        return [name for one in self.encoders for name in one.features]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the features are numbers of the table, as they stand there."""
+        return self.decimal == "." and all(one.is_plain for one in self.encoders)
+
+    @property
+    def fills(self) -> NDArray[np.float64] | None:
+        """What stands for a missing number in each feature, where all are columns of numbers.
+
+        None where a column is anything else, or cells are not filled in.
+        """
+        numbers = all(one.kind == NUMBER and not one.indicator for one in self.encoders)
+        fills = [one.fill for one in self.encoders]
+        if not numbers or self.decimal != "." or None in fills:
+            return None
+        return np.array(fills, np.float64)
+
+    def apply(self, columns: Sequence[Any]) -> NDArray[np.float64]:
+        """Return the features of rows.
+
+        Parameters
+        ----------
+        columns : sequence of pyarrow.Array
+            Those of `inputs`.
+
+        Returns
+        -------
+        ndarray, shape (n, len(features)), float64
+
+        Raises
+        ------
+        BadCellError
+            If a cell cannot become a number.
+        """
+        found = [
+            one.encode(column, self.decimal)
+            for one, column in zip(self.encoders, columns, strict=True)
+        ]
+        return np.column_stack(found)
+
+    def described(self) -> list[str]:
+        """Return what becomes of the columns that are not plain numbers, for users."""
+        return [f"{one.name}: {one.described()}" for one in self.encoders if not one.is_plain]
+
+    def refuse(self, what: str, instead: str) -> None:
+        """Refuse something that takes the features, not the columns of the table.
+
+        Raises
+        ------
+        InputError
+            If a feature is not a number of the table.
+        """
+        if self.is_plain:
+            return
+        changed = [one.name for one in self.encoders if not one.is_plain] or self.inputs
+        shown = ", ".join(changed[:5]) + (f" and {len(changed) - 5} more" if changed[5:] else "")
+        raise InputError(
+            f"{what} cannot hold how the columns {shown} were made numbers at the ingest; {instead}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON values, for `from_json`."""
+        return {
+            "encoders": [one.to_json() for one in self.encoders],
+            "decimal": self.decimal,
+            "has_names": self.has_names,
+        }
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any] | None) -> ColumnPreparation | None:
+        """Return a preparation from the result of `to_json`; None of None."""
+        if value is None:
+            return None
+        encoders = tuple(Encoder.from_json(one) for one in value["encoders"])
+        return cls(encoders, str(value["decimal"]), bool(value["has_names"]))

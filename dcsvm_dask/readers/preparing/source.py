@@ -1,0 +1,354 @@
+"""A table as a source of numbers: its columns are prepared as they are read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.columns import Expected, Layout, column_layout
+from dcsvm_dask.readers.preparing.cells import (
+    is_date,
+    is_number,
+    is_text,
+    missing_of,
+    numbers_of,
+    words_of,
+)
+from dcsvm_dask.readers.preparing.choices import Choices
+from dcsvm_dask.readers.preparing.encoders import NUMBER, BadCellError, Encoder
+from dcsvm_dask.readers.preparing.learning import (
+    ColumnFacts,
+    check_kept,
+    encoder_of,
+    refuse_unknown,
+)
+from dcsvm_dask.readers.preparing.preparation import ColumnPreparation
+from dcsvm_dask.readers.preparing.raw import NotNumbersError, RawTable
+from dcsvm_dask.readers.source import Block, finish_block
+
+LOOKED_AT = 1000
+"""First cells of a column that say whether it is read as numbers."""
+SAID = 4
+"""Columns that a message says a choice is needed for."""
+Chosen = Callable[[int, int], NDArray[np.bool_]]
+"""Returns which of the rows start:stop are training rows."""
+
+
+class PreparedSource:
+    """Rows of a table whose columns are made numbers.
+
+    Parameters
+    ----------
+    table : RawTable
+    choices : Choices
+        What is done with the columns of a training table.
+    label : str or int, optional
+        Name or position of the label column; see `columns` for the default.
+    expected : Expected, optional
+        Columns of the training table with their preparation, for later rows.
+    labelled : bool, default True
+        Whether to read labels, where there are any.
+    drop : sequence of str
+        Names of columns to leave out.
+    y : array, shape (n,), optional
+        Labels that are no column.
+
+    Attributes
+    ----------
+    preparation : ColumnPreparation or None
+        None until `learn` was called.
+    """
+
+    parses = True
+    is_sparse = False
+
+    def __init__(
+        self,
+        table: RawTable,
+        *,
+        choices: Choices | None = None,
+        label: str | int | None = None,
+        expected: Expected | None = None,
+        labelled: bool = True,
+        drop: Sequence[str] = (),
+        y: NDArray[Any] | None = None,
+    ) -> None:
+        self.name, self._table, self._choices = table.name, table, choices or Choices()
+        self._y = y
+        self.preparation = None if expected is None else expected.columns or plain_columns(expected)
+        known = None
+        if self.preparation is not None:
+            assert expected is not None
+            inputs = self.preparation.inputs
+            named = inputs if self.preparation.has_names else None
+            known = Expected(len(inputs), named, expected.label, expected.position)
+        elif y is not None:
+            kept = [name for name in table.names or () if name not in drop]
+            known = Expected(len(kept), kept)
+        self._layout = self._laid_out(known, label, drop)
+        place = self._layout.label
+        self._label = place if labelled and y is None else None
+        names = table.names
+        self.reading = replace(
+            table.reading,
+            label=None if names is None or place is None else names[place],
+            position=self._layout.position,
+        )
+        self._described()
+
+    def _laid_out(
+        self, known: Expected | None, label: str | int | None, drop: Sequence[str]
+    ) -> Layout:
+        table, columns = self._table, self._choices.columns
+        layout = column_layout(
+            table.name, table.n_columns, table.names, label=label, expected=known, drop=drop
+        )
+        if self.preparation is not None or not columns:
+            return layout
+        names = table.names
+        if names is None:
+            raise InputError(f"{table.name}: columns: the columns have no names")
+        for name in columns:
+            if name not in names:
+                raise InputError(f"{table.name}: no column {name!r}; there are: {', '.join(names)}")
+        features = [names.index(name) for name in columns if names.index(name) != layout.label]
+        kept = [k for k in layout.columns if k in features or k == layout.label]
+        return Layout(layout.label, kept, [names[k] for k in kept if k != layout.label])
+
+    def _described(self) -> None:
+        made = self.preparation
+        self.n_features: int | None = None if made is None else len(made.features)
+        self.feature_names = None if made is None or not made.has_names else made.features
+
+    @property
+    def input_names(self) -> list[str]:
+        """Names of the columns that are features, or their numbers from 1."""
+        names = self._layout.names
+        return names or [str(k + 1) for k in self._layout.features]
+
+    def learn(self, chosen: Chosen | None = None) -> None:
+        """Learn how the columns become numbers.
+
+        Parameters
+        ----------
+        chosen : callable, optional
+            Which rows are training rows; by default all are.
+
+        Raises
+        ------
+        InputError
+            If the choices do not say what to do with a column.
+        """
+        choices = self._choices
+        refuse_unknown(self.name, choices, self.input_names)
+        facts = self._facts(chosen)
+        check_kept(facts, self.name)
+        self._learn_from(facts)
+
+    def _facts(self, chosen: Chosen | None) -> list[ColumnFacts]:
+        """Return what the training rows say of the columns.
+
+        Columns whose first cells are numbers are read as such, and as words where that fails.
+        """
+        self._numbers = self._first_numbers()
+        try:
+            return self._collected(chosen)
+        except NotNumbersError:
+            self._numbers = frozenset()
+            return self._collected(chosen)
+
+    def _first_numbers(self) -> frozenset[int]:
+        """Return the columns of text whose first cells are numbers."""
+        choices, features = self._choices, self._layout.features
+        if not self._table.is_text or choices.decimal != ".":
+            return frozenset()
+        batch = next(iter(self._table.batches(features)), [])
+        names = dict(zip(self.input_names, zip(features, batch, strict=bool(batch)), strict=False))
+        return frozenset(
+            place
+            for name, (place, column) in names.items()
+            if name not in choices.named and not numbers_of(column[:LOOKED_AT], ".")[1].any()
+        )
+
+    def _collected(self, chosen: Chosen | None) -> list[ColumnFacts]:
+        choices, names = self._choices, self.input_names
+        self._passed = 0
+        keeps = choices.missing in ("median", "indicator")
+        words = set(choices.named)
+        facts = [
+            ColumnFacts(name, as_words=name in words, decimal=choices.decimal, keeps=keeps)
+            for name in names
+        ]
+        start = 0
+        for batch in self._table.batches(self._layout.features, self._numbers):
+            self._check_types(batch)
+            n = len(batch[0])
+            rows = np.arange(start, start + n)
+            batch, rows = self._without_missing(batch, rows)
+            if chosen is not None:
+                # Rows are counted as `blocks` yields them.
+                mask = chosen(self._passed, self._passed + len(rows))
+                self._passed += len(rows)
+                batch = [column.filter(_mask(mask)) for column in batch]
+                rows = rows[mask]
+            for one, column in zip(facts, batch, strict=True):
+                one.update(column, rows)
+            start += n
+        if not start:
+            raise InputError(f"{self.name}: empty: it holds no rows")
+        return facts
+
+    def _learn_from(self, facts: list[ColumnFacts]) -> None:
+        choices = self._choices
+        encoders, errors = [], list[str]()
+        for one in facts:
+            if one.is_empty:
+                raise InputError(
+                    f"{self.name}: the column {one.name!r} has no value in any row: --drop it"
+                )
+            try:
+                encoder = encoder_of(one, choices)
+            except BadCellError as error:
+                raise self._refused(error, error.row) from error
+            except InputError as error:
+                errors.append(str(error))
+                continue
+            if encoder is not None:
+                encoders.append(encoder)
+        if errors:
+            more = len(errors) - SAID
+            left = f"; {more} more columns need a choice" if more > 0 else ""
+            raise InputError(f"{self.name}: {'; '.join(errors[:SAID])}{left}")
+        if not encoders:
+            raise InputError(f"{self.name}: no column is left as a feature")
+        has_names = self._table.names is not None
+        self.preparation = ColumnPreparation(tuple(encoders), choices.decimal, has_names)
+        repeated = [name for name, n in Counter(self.preparation.features).items() if n > 1]
+        if repeated:
+            raise InputError(
+                f"{self.name}: two features would be called {repeated[0]!r}; rename a column"
+            )
+        self._described()
+
+    _passed = 0
+    _numbers: frozenset[int] = frozenset()
+
+    def count(self) -> int:
+        """Return the number of rows that `blocks` yields."""
+        total = 0
+        wanted = self._layout.features if self._choices.missing == "drop" else []
+        for batch in self._table.batches(wanted or self._layout.features[:1]):
+            kept, _ = self._without_missing(batch, np.arange(len(batch[0])))
+            total += len(kept[0])
+        return total
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the blocks in order."""
+        if self.preparation is None:
+            self.learn()
+        made = self.preparation
+        assert made is not None
+        names, features = self.input_names, self._layout.features
+        used = [features[names.index(name)] for name in self._inputs(made)]
+        # A row is left out for a missing value in any feature, also in one that is no number.
+        wanted = features if self._choices.missing == "drop" else used
+        labels = [] if self._label is None else [self._label]
+        start, passed = 0, 0
+        for batch in self._table.batches([*wanted, *labels], self._numbers & {*wanted}):
+            columns, rows = batch[: len(wanted)], np.arange(start, start + len(batch[0]))
+            kept, rows = self._without_missing(columns, rows)
+            given = batch[-1].filter(_mask(np.isin(np.arange(len(batch[0])), rows - start)))
+            start += len(batch[0])
+            if not len(rows):
+                continue
+            try:
+                values = made.apply([kept[wanted.index(k)] for k in used])
+            except BadCellError as error:
+                raise self._refused(error, int(rows[error.row])) from error
+            block = finish_block(values, self.name, passed, made.features)
+            passed += len(rows)
+            yield block, self._labels_of(given, rows)
+        if not start:
+            raise InputError(f"{self.name}: empty: it holds no rows")
+
+    def _inputs(self, made: ColumnPreparation) -> list[str]:
+        """Return the inputs by the names that this table's columns have here."""
+        if made.has_names and self._table.names is not None:
+            return made.inputs
+        if self.input_names == made.inputs or len(self.input_names) != len(made.inputs):
+            return [name for name in made.inputs if name in self.input_names]
+        return self.input_names
+
+    def _labels_of(self, given: Any, rows: NDArray[np.int64]) -> NDArray[Any] | None:
+        if self._y is not None:
+            return np.asarray(self._y)[rows]
+        if self._label is None:
+            return None
+        missing = missing_of(given)
+        if missing.any():
+            where = self._table.where(int(rows[np.flatnonzero(missing)[0]]))
+            raise InputError(f"{self.name}, {where}: the label is empty")
+        if is_number(given.type):
+            return np.asarray(given.to_numpy(zero_copy_only=False))
+        if is_date(given.type):
+            raise InputError(f"{self.name}: labels of type {given.type} are not supported")
+        words = words_of(given).to_pylist()
+        assert self.preparation is not None
+        if self.preparation.decimal == ",":
+            values, wrong = numbers_of(given, ",")
+            return np.array(words, dtype=object) if wrong.any() else values
+        try:
+            numbers = [float("nan" if "_" in word else word) for word in words]
+        except ValueError:
+            return np.array(words, dtype=object)
+        values = np.array(numbers)
+        exact = np.isfinite(values).all() and (np.abs(values) < 2.0**53).all()
+        return values if exact else np.array(words, dtype=object)
+
+    def _without_missing(
+        self, batch: list[Any], rows: NDArray[np.int64]
+    ) -> tuple[list[Any], NDArray[np.int64]]:
+        """Return a batch without rows that have a missing cell, where these are dropped."""
+        if self._choices.missing != "drop":
+            return batch, rows
+        missing = np.any([missing_of(column) for column in batch], axis=0)
+        if not missing.any():
+            return batch, rows
+        return [column.filter(_mask(~missing)) for column in batch], rows[~missing]
+
+    def _check_types(self, batch: list[Any]) -> None:
+        for name, column in zip(self.input_names, batch, strict=True):
+            kind = column.type
+            if not (is_number(kind) or is_text(kind) or is_date(kind)):
+                raise InputError(
+                    f"{self.name}: the column {name!r} is of type {kind}, of which no numbers can "
+                    f"be made; --drop {name}, or make columns of numbers or words of it"
+                )
+
+    def _refused(self, error: BadCellError, row: int) -> InputError:
+        names = self._table.names
+        column = error.column
+        if names is not None and column in names:
+            place = f"column {names.index(column) + 1} ({column!r})"
+        else:
+            place = f"column {column}"
+        return InputError(f"{self.name}, {self._table.where(row)}: {place} {error.problem}")
+
+
+def plain_columns(expected: Expected) -> ColumnPreparation:
+    """Return the preparation of columns that are numbers in the training table."""
+    names = expected.names or [str(k + 1) for k in range(expected.n_features)]
+    encoders = tuple(Encoder(name, NUMBER) for name in names)
+    return ColumnPreparation(encoders, has_names=expected.names is not None)
+
+
+def _mask(values: NDArray[np.bool_]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(values)

@@ -1,0 +1,219 @@
+"""A run of a table whose columns were made numbers: what comes later is prepared alike."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from dcsvm_dask import api
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.storage.dataset import DataSet
+from tests.command_line import invoke
+
+HERE = Execution(workers=0)
+HOW: dict[str, Any] = {"execution": HERE, "quiet": True, "report": False}
+N = 600
+CHOICES: dict[str, Any] = {
+    "drop": ["id"],
+    "one_hot": ["job"],
+    "ordinal": {"school": ["low", "mid", "high"]},
+    "missing": "indicator",
+    "dates": "parts",
+}
+
+
+def table(n: int = N) -> pd.DataFrame:
+    """Return customers whose answer follows from all kinds of columns."""
+    rng = np.random.default_rng(0)
+    age, job = rng.integers(18, 80, n), rng.choice(["office", "shop, own", "none"], n)
+    school, loan = rng.choice(["low", "mid", "high"], n), rng.choice(["yes", "no"], n)
+    money = np.where(rng.random(n) < 0.1, np.nan, rng.normal(1000, 500, n).round(2))
+    day = pd.Timestamp("2021-01-01") + pd.to_timedelta(rng.integers(0, 700, n), "D")
+    answer = (age > 45) ^ (school == "high") | (job == "none") & (loan == "no")
+    return pd.DataFrame(
+        {
+            "id": np.arange(n) * 7,
+            "age": age,
+            "job": job,
+            "school": school,
+            "money": money,
+            "loan": loan,
+            "day": day.strftime("%Y-%m-%d"),
+            "answer": np.where(answer, "bought", "left"),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("home")
+    table().to_csv(home / "t.csv", index=False)
+    api.ingest(home / "t.csv", home / "d.zarr", test_fraction=0.25, **CHOICES)
+    api.train(home / "d.zarr", home / "run", C=10.0, holdout=home / "d.zarr/test", **HOW)
+    return home
+
+
+@pytest.fixture(scope="module")
+def run(home: Path) -> api.Run:
+    return api.open_run(home / "run")
+
+
+def test_held_out_rows_are_decided_as_the_file_they_came_from(home: Path, run: api.Run) -> None:
+    order = np.random.default_rng(0).permutation(N)
+    wanted = run.predict(home / "d.zarr/test", execution=HERE)
+    found = run.predict(home / "t.csv", execution=HERE)[order[-N // 4 :]]
+    np.testing.assert_array_equal(found, wanted)
+    assert np.mean(found == table()["answer"][order[-N // 4 :]]) > 0.85
+
+
+@pytest.mark.parametrize(
+    "form", ["frame", "polars", "parquet", "jsonl", "typed", "columns in another order", "no label"]
+)
+def test_any_form_of_the_table_is_decided_alike(form: str, run: api.Run, tmp_path: Path) -> None:
+    frame = table(100)
+    wanted = run.decision_function(frame, execution=HERE)
+    source: Any = {
+        "frame": frame,
+        "polars": pl.from_pandas(frame),
+        "columns in another order": frame[frame.columns[::-1]],
+        "no label": frame.drop(columns=["answer", "id"]),
+    }.get(form, tmp_path / f"t.{form}")
+    if form == "parquet":
+        frame.to_parquet(source)
+    elif form == "jsonl":
+        frame.to_json(source, orient="records", lines=True)
+    elif form == "typed":
+        source = frame.assign(job=frame["job"].astype("category"), day=pd.to_datetime(frame["day"]))
+    found = run.decision_function(source, execution=HERE)
+    np.testing.assert_allclose(found, wanted, atol=1e-9)
+
+
+def test_to_sklearn_is_a_pipeline_that_takes_the_table(run: api.Run) -> None:
+    frame = table(100)
+    pipeline = run.to_sklearn()
+    assert [name for name, _ in pipeline.steps] == ["prepare", "svm"]
+    again = pickle.loads(pickle.dumps(pipeline))
+    np.testing.assert_array_equal(again.predict(frame), run.predict(frame, execution=HERE))
+
+
+def test_new_categories_are_0_and_new_words_are_refused(run: api.Run) -> None:
+    frame = table(20)
+    rows = run.scale(frame.assign(job="astronaut"))
+    names = DataSet.open(run.folder.header["data"]["url"]).feature_names
+    jobs = [k for k, name in enumerate(names or ()) if name.startswith("job=")]
+    np.testing.assert_array_equal(rows[0, jobs], run.scale(table())[:, jobs].min(axis=0))
+    with pytest.raises(InputError, match=r"row 0 .*'school'\) is not low, mid, high: 'elite'"):
+        run.predict(frame.assign(school="elite"), execution=HERE)
+    with pytest.raises(InputError, match=r"'age'\) is not a number: 'old'"):
+        run.predict(frame.assign(age="old"), execution=HERE)
+
+
+def test_a_column_that_lacks_is_named(run: api.Run) -> None:
+    with pytest.raises(InputError, match="'school'"):
+        run.predict(table(5).drop(columns="school"), execution=HERE)
+
+
+def test_exports_say_what_they_need(home: Path, run: api.Run, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="ONNX graph cannot hold how the columns age, job, school"):
+        run.export(tmp_path / "m.onnx", format="onnx")
+    assert not (tmp_path / "m.onnx").exists()
+    done = invoke("export", home / "run", "--format", "libsvm", tmp_path / "m.model")
+    assert done.exit_code == 0, done.output
+    assert "1 age, 2 job=none, 3 job=office, 4 job=shop, own, 5 school" in done.output
+
+
+@pytest.mark.parametrize("scale", ["auto", "none"])
+def test_an_onnx_graph_fills_in_medians(scale: str, tmp_path: Path) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx")
+    frame = table()[["age", "money", "answer"]].assign(money=lambda one: one["money"] / 1000)
+    frame["age"] = frame["age"] / 10
+    frame.loc[3, "age"] = np.nan  # a second column with holes
+    api.ingest(frame, tmp_path / "d.zarr", missing="median", label="answer", scale=scale)
+    run = api.train(tmp_path / "d.zarr", tmp_path / "run", C=10.0, **HOW)
+    done = run.export(tmp_path / "m.onnx", format="onnx")
+    assert "the graph fills in medians where a value is NaN" in done["notes"]
+    rows = frame[["age", "money"]].to_numpy(np.float32)
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
+    _, decision = session.run(["label", "decision"], {"rows": rows})
+    wanted = run.decision_function(frame, execution=HERE)
+    np.testing.assert_allclose(decision.reshape(-1), wanted, atol=1e-4)
+
+
+def test_the_command_and_the_pipeline_file_make_the_same_data_set(
+    home: Path, tmp_path: Path
+) -> None:
+    done = invoke(
+        "ingest", home / "t.csv", "--out", tmp_path / "c.zarr", "--drop", "id", "--one-hot", "job",
+        "--ordinal", "school:low<mid<high", "--missing", "indicator", "--dates", "parts",
+        "--test-fraction", 0.25,
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "column job: 3 categories" in done.output
+    assert "column school: low<mid<high" in done.output
+    file = tmp_path / "p.toml"
+    file.write_text(
+        f"[data]\nsource = {json.dumps(str(home / 't.csv'))}\ndrop = ['id']\none_hot = ['job']\n"
+        "missing = 'indicator'\ndates = 'parts'\ntest_fraction = 0.25\n"
+        "ordinal = {school = ['low', 'mid', 'high']}\n[method]\nname = 'dcsvm'\nC = 10.0\n"
+        f"[output]\nrun = {json.dumps(str(tmp_path / 'run'))}\n"
+        f"data = {json.dumps(str(tmp_path / 'p.zarr'))}\n"
+    )
+    api.run_pipeline(file, **HOW)
+    prints = {
+        DataSet.open(place).fingerprint
+        for place in (home / "d.zarr", tmp_path / "c.zarr", tmp_path / "p.zarr")
+    }
+    assert len(prints) == 1
+    file.write_text(file.read_text().replace("'indicator'", "'median'"))
+    with pytest.raises(InputError, match="was made with another value of missing"):
+        api.run_pipeline(file, **HOW)
+    described = json.loads(invoke("info", tmp_path / "c.zarr", "--json").stdout)
+    assert described["columns"]["encoders"][1]["words"] == ["none", "office", "shop, own"]
+
+
+def test_a_test_file_is_prepared_as_the_training_file(home: Path, tmp_path: Path) -> None:
+    table()[:80].sample(frac=1, axis=1, random_state=0).to_csv(tmp_path / "test.csv", index=False)
+    words = {**CHOICES, "missing": "drop"}
+    data = api.ingest(home / "t.csv", tmp_path / "d.zarr", test=tmp_path / "test.csv", **words)
+    test, kept = data.open_part("test"), table()["money"][:80].notna().sum()
+    assert test.n_rows == kept
+    assert data.feature_names == test.feature_names
+    np.testing.assert_array_equal(
+        test.rows.read(0, test.n_rows), data.rows.read(0, data.n_rows)[:kept]
+    )
+
+
+def test_a_run_predicts_without_its_data_set(home: Path, tmp_path: Path) -> None:
+    import shutil
+
+    shutil.copytree(home / "run", tmp_path / "run")
+    frame = table(50)
+    alone = api.open_run(tmp_path / "run")
+    assert (tmp_path / "run" / "preparation.json").exists()
+    np.testing.assert_array_equal(
+        alone.predict(frame, execution=HERE), api.open_run(home / "run").predict(frame)
+    )
+
+
+def test_a_damaged_preparation_is_refused(home: Path, tmp_path: Path) -> None:
+    import shutil
+
+    shutil.copytree(home / "d.zarr", tmp_path / "d.zarr")
+    from dcsvm_dask.storage.location import Location, seal
+
+    place = Location.of(str(tmp_path / "d.zarr")) / "dataset.json"
+    about = place.read_json(sealed=True)
+    about.pop("seal", None)
+    about["columns"]["encoders"][0]["kind"] = "magic"
+    place.write_json(seal(about))
+    with pytest.raises(InputError, match="damaged"):
+        DataSet.open(tmp_path / "d.zarr")
