@@ -96,7 +96,8 @@ def train(
         whichever the training data are.
     execution : Execution, optional
         Where to run: ``Execution(workers=0)`` inside this process, ``Execution(scheduler=...)``
-        on a cluster; by default on a local process for every core, and where Dask collections are
+        on a cluster; by default on a local process for every core, or inside this process where the
+        plan is of a few seconds, and where Dask collections are
         given on the workers of the client that Dask takes, if there is one.
     client : distributed.Client, optional
         Run on its workers instead: it is used as it is, with its own Security, and stays open.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+from dataclasses import replace
 from importlib import resources
 from typing import Any
 
@@ -26,6 +26,9 @@ def command(execution: Any, log_json: bool, quiet: bool) -> None:
         file = folder / "covtype.toml"
         pipeline = read_pipeline(file)
         api.forget(pipeline)
+        if execution.is_local and execution.workers is None and execution.file is None:
+            # The run is short, but the workers and their dashboard are to be seen.
+            execution = replace(execution, workers=execution.n_workers())
         how = progress_of(log_json)
         [run] = api.run_pipeline(file, execution=execution, quiet=quiet, progress=how)
     if log_json:
@@ -35,12 +38,3 @@ def command(execution: Any, log_json: bool, quiet: bool) -> None:
     if not quiet:
         click.echo(summary_of(run, status))
     click.echo(exact_line(status))
-    if not quiet and not sys.stdout.isatty():  # on a terminal that has been said
-        test = f"{pipeline.data_out}/test"
-        click.echo(
-            f"\nThe run is in {pipeline.run}, its data set in {pipeline.data_out}. Next:\n"
-            f"  dcsvm status {pipeline.run}\n"
-            f"  dcsvm report {pipeline.run}\n"
-            f"  dcsvm evaluate {pipeline.run} {test} --mode early\n"
-            f"  dcsvm predict {pipeline.run} {test} --out predictions.csv"
-        )

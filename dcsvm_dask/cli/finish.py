@@ -11,7 +11,7 @@ from dcsvm_dask.cli.options import echo
 NOT_CONVERGED = 3
 
 
-def finish(run: Any, quiet: bool, log_json: bool = False) -> None:
+def finish(run: Any, quiet: bool, log_json: bool = False, *, verbose: bool = False) -> None:
     """Print what came of a run; leave with status 3 where it ended without convergence."""
     from dcsvm_dask.diagnostics.search import is_search
     from dcsvm_dask.diagnostics.summary import is_exact
@@ -26,24 +26,21 @@ def finish(run: Any, quiet: bool, log_json: bool = False) -> None:
 
         echo(json_line("Status", time.time(), {"status": status}))
     elif not quiet:
-        echo(summary_of(run, status))
+        text = summary_of(run, status, verbose=verbose)
+        echo("\n" + text if sys.stdout.isatty() else text)
     if status["state"] == "complete" and is_exact(status) and not status["converged"]:
         sys.exit(NOT_CONVERGED)
 
 
-def summary_of(run: Any, status: dict[str, Any]) -> str:
-    """Return the summary of a run, on a terminal with the commands that may follow."""
+def summary_of(run: Any, status: dict[str, Any], *, verbose: bool = False) -> str:
+    """Return the summary of a run that has ended, with the commands that may follow."""
     from dcsvm_dask.diagnostics.search import is_search
+    from dcsvm_dask.diagnostics.terminal.closing import closing
 
     if is_search(run.folder):
         return summary_of_search(run)
-    if sys.stdout.isatty():
-        from dcsvm_dask.diagnostics.terminal.closing import closing
-
-        return "\n" + closing(run.folder, status)
-    from dcsvm_dask.diagnostics.summary import summary
-
-    return summary(status | {"warnings": []})  # they were shown when the run ended
+    # Warnings were shown when the run ended.
+    return closing(run.folder, status | {"warnings": []}, verbose=verbose)
 
 
 def summary_of_search(run: Any) -> str:

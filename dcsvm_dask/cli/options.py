@@ -79,6 +79,9 @@ def parse_resource(text: str) -> tuple[str, float]:
 
 
 quiet_option = click.option("--quiet", is_flag=True, help="Print results and errors only.")
+verbose_option = click.option(
+    "--verbose", is_flag=True, help="Print the figures of the solution and of the work, too."
+)
 overwrite_option = click.option(
     "--overwrite", is_flag=True, help="Replace an older file, once the new one is whole."
 )

@@ -7,7 +7,13 @@ from typing import Any
 import click
 
 from dcsvm_dask.cli.finish import finish, progress_of
-from dcsvm_dask.cli.options import execution_options, log_json_option, quiet_option, report_option
+from dcsvm_dask.cli.options import (
+    execution_options,
+    log_json_option,
+    quiet_option,
+    report_option,
+    verbose_option,
+)
 
 
 @click.command("resume")
@@ -22,6 +28,7 @@ from dcsvm_dask.cli.options import execution_options, log_json_option, quiet_opt
 @execution_options
 @report_option
 @log_json_option
+@verbose_option
 @quiet_option
 def command(
     run_place: str,
@@ -33,6 +40,7 @@ def command(
     execution: Any,
     report: bool,
     log_json: bool,
+    verbose: bool,
     quiet: bool,
 ) -> None:
     """Go on with RUN from what it has committed.
@@ -54,4 +62,4 @@ def command(
         report=report,
         progress=progress_of(log_json),
     )
-    finish(run, quiet, log_json)
+    finish(run, quiet, log_json, verbose=verbose)

@@ -7,7 +7,13 @@ from typing import Any
 import click
 
 from dcsvm_dask.cli.finish import finish, progress_of
-from dcsvm_dask.cli.options import execution_options, log_json_option, quiet_option, report_option
+from dcsvm_dask.cli.options import (
+    execution_options,
+    log_json_option,
+    quiet_option,
+    report_option,
+    verbose_option,
+)
 
 
 @click.command("run")
@@ -22,9 +28,16 @@ from dcsvm_dask.cli.options import execution_options, log_json_option, quiet_opt
 @execution_options
 @report_option
 @log_json_option
+@verbose_option
 @quiet_option
 def command(
-    file: str, changes: tuple[str, ...], execution: Any, report: bool, log_json: bool, quiet: bool
+    file: str,
+    changes: tuple[str, ...],
+    execution: Any,
+    report: bool,
+    log_json: bool,
+    verbose: bool,
+    quiet: bool,
 ) -> None:
     """Run the pipeline FILE (TOML): take in its data, train, resume what was begun."""
     from dcsvm_dask import api
@@ -46,7 +59,7 @@ def command(
     )
     found = "" if quiet else tests([run.folder for run in runs])
     if len(runs) == 1:
-        finish(runs[0], quiet, log_json)
+        finish(runs[0], quiet, log_json, verbose=verbose)
         if found and not log_json:
             click.echo(found)
         return

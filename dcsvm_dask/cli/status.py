@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from dcsvm_dask.cli.options import echo, quiet_option
+from dcsvm_dask.cli.options import echo, quiet_option, verbose_option
 
 LEFT = 130
 """Exit status where Ctrl-C ended the watching, as shells have it."""
@@ -26,8 +26,11 @@ LEFT = 130
     show_default=True,
     help="Seconds between two updates of --watch.",
 )
+@verbose_option
 @quiet_option
-def command(run_place: str, as_json: bool, watch: bool, interval: float, quiet: bool) -> None:
+def command(
+    run_place: str, as_json: bool, watch: bool, interval: float, verbose: bool, quiet: bool
+) -> None:
     """Show where RUN stands, from its folder alone.
 
     With --watch the exit status is 0 when RUN has ended, however it did, and 130 after Ctrl-C,
@@ -51,12 +54,12 @@ def command(run_place: str, as_json: bool, watch: bool, interval: float, quiet: 
         echo(
             json_line("Status", time.time(), {"status": found})
             if as_json
-            else summary_of(run, found)
+            else summary_of(run, found, verbose=verbose)
         )
     elif as_json:
         echo(json.dumps(_status(run), indent=1))
     else:
-        show(run)
+        show(run, verbose=verbose)
 
 
 def _status(run: Any) -> dict[str, Any]:
@@ -67,11 +70,11 @@ def _status(run: Any) -> dict[str, Any]:
     return found | {"candidates": run.results()} if is_search(run.folder) else found
 
 
-def show(run: Any) -> None:
+def show(run: Any, *, verbose: bool = False) -> None:
     """Print a run's summary, on a terminal below its tree."""
     from dcsvm_dask.cli.finish import summary_of_search
     from dcsvm_dask.diagnostics.search import is_search
-    from dcsvm_dask.diagnostics.summary import summary
+    from dcsvm_dask.diagnostics.terminal.closing import closing
 
     found = run.status()
     if sys.stdout.isatty():
@@ -85,4 +88,7 @@ def show(run: Any) -> None:
             plain, many = console.options.ascii_only, 1000
             console.print(table(progress, time.time(), console.width, many, ascii_only=plain))
             console.print()
-    echo(summary_of_search(run) if is_search(run.folder) else summary(found))
+    if is_search(run.folder):
+        echo(summary_of_search(run))
+    else:
+        echo(closing(run.folder, found, verbose=verbose))

@@ -13,6 +13,7 @@ from dcsvm_dask.cli.options import (
     quiet_option,
     report_option,
     training_options,
+    verbose_option,
 )
 
 
@@ -31,6 +32,7 @@ from dcsvm_dask.cli.options import (
 @execution_options
 @report_option
 @log_json_option
+@verbose_option
 @quiet_option
 def command(
     data: str,
@@ -41,6 +43,7 @@ def command(
     execution: Any,
     report: bool,
     log_json: bool,
+    verbose: bool,
     quiet: bool,
 ) -> None:
     """Train a kernel SVM on the data set DATA (its train part)."""
@@ -57,4 +60,4 @@ def command(
         progress=progress_of(log_json),
         **parameters,
     )
-    finish(run, quiet, log_json)
+    finish(run, quiet, log_json, verbose=verbose)

@@ -1,4 +1,4 @@
-"""The summary of a run in a few lines."""
+"""The figures of a run, beside its result, in a few lines."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ from dcsvm_dask.storage.stage_id import MODEL, SCORE, StageId
 from dcsvm_dask.tasks.scores import main_score
 
 
-def summary(status: dict[str, Any]) -> str:
-    """Return the result of `status` as text."""
-    lines = [f"run        {status['run']}", f"state      {state_of(status)}"]
-    if status["stage"] is not None:
-        lines.append(f"reached    {status['stage']}")
+def figures(status: dict[str, Any]) -> list[str]:
+    """Return what was reached, and what it took, a line each.
+
+    Parameters
+    ----------
+    status : dict
+        The result of `dcsvm_dask.diagnostics.status.status`.
+    """
+    lines = [] if status["stage"] is None else [f"reached    {status['stage']}"]
     if status.get("lowered"):
         lines.append(f"sizes      {status['lowered']}: lowered to fit the workers' memory")
     lines += [f"{name:<10} {text}" for name, text in _figures(status)]
@@ -45,13 +49,7 @@ def summary(status: dict[str, Any]) -> str:
         lines.append(f"peak       {peaks}")
     if status["plan"] is not None:
         lines.append(f"planned    {_planned(status['plan'])}")
-    lines += warning_lines(status)
-    return "\n".join(lines)
-
-
-def warning_lines(status: dict[str, Any]) -> list[str]:
-    """Return a line for each sign that the model will not predict well."""
-    return [f"warning    {text}" for text in status.get("warnings", ())]
+    return lines
 
 
 def _planned(plan: dict[str, Any]) -> str:

@@ -41,7 +41,8 @@ def regime(record: Record, *, given: float = 0.0) -> Record:
         "levels_pay": pay,
         "kept": kept,
         "why": (
-            f"levels {'pay' if pay else 'do not pay'}: f is {kept:.2f} of the blocks' own objective"
+            f"levels {'save' if pay else 'do not save'} time: clusters alone have {kept:.0%} of the "
+            "objective"
         ),
     }
 

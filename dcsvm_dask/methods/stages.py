@@ -82,7 +82,7 @@ def _describe_probe(record: Record) -> str:
         expected = "working sets cost less than levels"
     elif is_smooth(between):
         expected = "levels are tried, too many support vectors are expected for working sets"
-    return f"{between:.0%} of the kernel's mass lies between a few clusters: {expected}"
+    return f"kernel values between different clusters are {between:.0%} of all: {expected}"
 
 
 def _describe_model(record: Record) -> str:

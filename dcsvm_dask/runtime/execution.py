@@ -23,7 +23,8 @@ class Execution:
     """
 
     workers: int | None = None
-    """Processes of a local cluster; None: one for each core; 0: this process only."""
+    """Processes of a local cluster; 0: this process only; None: one for each core, and this process
+    only for runs of a few seconds."""
     scheduler: str | None = None
     """Address of a running Dask scheduler to use instead."""
     memory_limit: str | int | None = None

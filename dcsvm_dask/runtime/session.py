@@ -48,6 +48,7 @@ from dcsvm_dask.runtime.failures import disk_full, is_full
 from dcsvm_dask.runtime.header import begin_message, read_header
 from dcsvm_dask.runtime.journal import Journal
 from dcsvm_dask.runtime.plan_file import PlanFile
+from dcsvm_dask.runtime.short import here_if_short
 from dcsvm_dask.runtime.worker import BegunBy
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
@@ -144,6 +145,7 @@ def carry_run(
     run : RunFolder
     lock : FolderLock
     execution : Execution
+        Short runs whose workers nobody asked for run in this process; see `here_if_short`.
     callbacks : sequence of Callback
     checked : callable, optional
         Called with the executor before any stage runs; returns the run to carry.
@@ -156,6 +158,7 @@ def carry_run(
         At Ctrl-C or SIGTERM; the state is written.
     """
     begin = time.time()
+    execution = here_if_short(execution, make_plan(*read_header(run)))
     run = run.owned(lock.ownership)
     announcer = Announcer(run.place.url, [Journal(run), *callbacks])
     write_state(run, "running")

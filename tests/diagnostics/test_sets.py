@@ -22,7 +22,6 @@ from dcsvm_dask.diagnostics.progress.stage import MOST_FALLS, StageProgress
 from dcsvm_dask.diagnostics.report.report import report
 from dcsvm_dask.diagnostics.report.tables.table import rows_of
 from dcsvm_dask.diagnostics.sets import described, of_sets, stretches
-from dcsvm_dask.diagnostics.summary import summary
 from dcsvm_dask.diagnostics.terminal.live import Terminal
 from dcsvm_dask.diagnostics.terminal.table import rows
 from dcsvm_dask.methods.decomposition import steps
@@ -30,6 +29,7 @@ from dcsvm_dask.runtime import loop_tasks
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import Planned, RunBegins, SetSolved, StageBegins, StageDone
 from dcsvm_dask.runtime.execution import Execution
+from tests.summary import summary
 
 SETS = "decomposition-001"
 TOL = 1e-4

@@ -15,7 +15,6 @@ from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 
 from dcsvm_dask import api
 from dcsvm_dask.diagnostics.status import status
-from dcsvm_dask.diagnostics.summary import summary
 from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.estimators import (
     DCSVC,
@@ -30,6 +29,7 @@ from dcsvm_dask.solvers.inner import solve as inner_solve
 from dcsvm_dask.solvers.inner.newton import solve_newton
 from tests.marks import long
 from tests.small_run import IN_PROCESS
+from tests.summary import summary
 
 pytestmark = pytest.mark.filterwarnings("ignore:inner=.* did not converge")
 WORDS: dict[str, Any] = {"gamma": 0.2, "tol": 1e-6}

@@ -12,11 +12,11 @@ import pytest
 
 from dcsvm_dask import api
 from dcsvm_dask.data.ingest import ingest
-from dcsvm_dask.diagnostics.summary import summary
 from dcsvm_dask.storage.location import seal
 from tests.left import latest
 from tests.marks import long
 from tests.strategies import changes_below, check_copies, fuzz, inputs
+from tests.summary import summary
 
 HERE = api.Execution(workers=0)
 ROWS = np.random.default_rng(0).random((3, 54)) * 100

@@ -1,4 +1,4 @@
-"""The text at the end of a run on a terminal: the result, and possible next commands."""
+"""The summary of a run: the result, where it lies, and possible next commands."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from dcsvm_dask.diagnostics.summary import is_exact, state_of
+from dcsvm_dask.diagnostics.summary import figures, is_exact, state_of
 from dcsvm_dask.errors import DcsvmError
 from dcsvm_dask.methods.registry import kind_of
-from dcsvm_dask.numbers import brief, clock, megabytes
+from dcsvm_dask.numbers import clock, megabytes
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import SCORE, StageId
@@ -18,14 +18,16 @@ from dcsvm_dask.tasks.scores import scores_in
 REPORT = "report.html"
 
 
-def closing(run: RunFolder, status: dict[str, Any]) -> str:
-    """Return the state and the model of a run and the next commands, in a few lines.
+def closing(run: RunFolder, status: dict[str, Any], *, verbose: bool = False) -> str:
+    """Return the state, scores and model of a run and the next commands, in a few lines.
 
     Parameters
     ----------
     run : RunFolder
     status : dict
         The result of `dcsvm_dask.diagnostics.status.status`.
+    verbose : bool, default False
+        Whether the figures of the solution and of the work follow; the report has them, too.
 
     Returns
     -------
@@ -40,9 +42,11 @@ def closing(run: RunFolder, status: dict[str, Any]) -> str:
         lines.append(("memory", f"{megabytes(peak)} a worker at most{planned}"))
     if (run.place / REPORT).exists():
         lines.append(("report", shown((run.place / REPORT).url)))
+    lines += [("warning", text) for text in status.get("warnings", ())]
     commands = next_commands(run, status)
     lines += [("next" if not i else "", command) for i, command in enumerate(commands)]
-    return "\n".join(f"{name:<10} {text}" for name, text in lines)
+    text = [f"{name:<10} {text}" for name, text in lines]
+    return "\n".join([*text, *(["", *figures(status)] if verbose else [])])
 
 
 def next_commands(run: RunFolder, status: dict[str, Any]) -> list[str]:
@@ -92,7 +96,7 @@ def _state(status: dict[str, Any]) -> str:
 
 
 def _model(status: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the best model's figures."""
+    """Return the best model's scores, and what it is."""
     name, exact = status["model"], is_exact(status)
     record, score = status["stages"][name], status["stages"].get(StageId.about(SCORE, name))
     kind = "exact" if exact else f"early prediction by {name}"
@@ -101,19 +105,10 @@ def _model(status: dict[str, Any]) -> list[tuple[str, str]]:
     size = f"{record['support']:,} support vectors"
     if "outputs" in record:
         size = f"weights of {record['outputs']:,} features"
-    lines = [("model", f"{kind}, {size}")]
+    lines = []
     if score is not None:
         rows = f"{score['rows']:,} held-out rows"
         found = scores_in(score)
         lines.append((found[0][0], f"{found[0][1]:.4f} on {rows}"))
         lines += [(name, f"{value:.4g}") for name, value in found[1:]]
-    if status["approximates"]:
-        known = record.get("objective")
-        return lines if known is None else [*lines, ("objective", f"{known:,.4f}")]
-    if exact:
-        figures = f"{record['objective']:,.4f}, duality gap {brief(record['gap'])}"
-        figures += f", violation {record['violation']:.1e}"
-    else:
-        figures = f"about {record['objective_estimate']:,.6g}"
-        figures += f", duality gap about {brief(record['gap_estimate'])}"
-    return [*lines, ("objective", figures)]
+    return [*lines, ("model", f"{kind}, {size}")]

@@ -17,7 +17,6 @@ from sklearn.svm import SVC, LinearSVC
 from dcsvm_dask import api
 from dcsvm_dask.diagnostics.report.tables.comparison import comparison, errors
 from dcsvm_dask.diagnostics.report.tables.records import read_records
-from dcsvm_dask.diagnostics.summary import summary
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.reference import nodes as step
 from dcsvm_dask.models import svc as models_svc
@@ -25,6 +24,7 @@ from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from tests.callbacks import StopAt
 from tests.stored import labels_of, problem_of
+from tests.summary import summary
 
 pytestmark = pytest.mark.usefixtures("few_rows_a_task")
 

@@ -1,0 +1,57 @@
+"""Which runs are in this process because workers would start too late for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+
+from dcsvm_dask import api
+from dcsvm_dask.methods.plan import plan
+from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.runtime.short import SHORT, here_if_short
+from tests.typical import COVTYPE, GOALS, SETTINGS
+
+FEW = replace(COVTYPE, n_rows=3000, n_variables=3000, n_bytes=3000 * 216)
+LITTLE = plan(replace(SETTINGS, clusters=()), GOALS, FEW)
+
+
+def test_short_runs_are_here_unless_somebody_says_where() -> None:
+    assert LITTLE.seconds(1) < SHORT
+    assert here_if_short(Execution(), LITTLE) == Execution(workers=0)
+    assert here_if_short(Execution(time_budget=9.0), LITTLE) == Execution(
+        workers=0, time_budget=9.0
+    )
+    for asked in (
+        Execution(workers=2),
+        Execution(memory_limit="2GB"),
+        Execution(scheduler="tcp://somewhere:8786"),
+    ):
+        assert here_if_short(asked, LITTLE) is asked
+
+
+def test_long_runs_and_those_without_memory_have_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    execution = Execution()
+    large = plan(SETTINGS, GOALS, COVTYPE)
+    assert large.seconds(1) > SHORT
+    assert here_if_short(execution, large) is execution
+    monkeypatch.setattr(Execution, "memory", lambda _: LITTLE.most_bytes() - 1)
+    assert here_if_short(execution, LITTLE) is execution
+
+
+@pytest.mark.long
+def test_a_short_run_is_the_same_as_with_workers(tmp_path: Path) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    api.ingest((X.astype(np.float32), y), tmp_path / "data.zarr", scale="standard")
+    runs = [
+        api.train(tmp_path / "data.zarr", tmp_path / name, execution=execution, quiet=True)
+        for name, execution in (("here", None), ("there", Execution(workers=2)))
+    ]
+    here, there = (one.status() for one in runs)
+    assert len(here["peak_bytes"]) == 1
+    assert here["objective"] == there["objective"]
+    a, b = (one.decision_function(X.astype(np.float32)) for one in runs)
+    np.testing.assert_array_equal(a, b)
