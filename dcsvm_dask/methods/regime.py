@@ -37,13 +37,11 @@ def regime(record: Record, *, given: float = 0.0) -> Record:
     own = float(record["objective"]) + given
     kept = (float(record["objective_estimate"]) + given) / own if own < 0 else 0.0
     pay = kept >= LEAST_KEPT
+    save = "save" if pay else "do not save"
     return {
         "levels_pay": pay,
         "kept": kept,
-        "why": (
-            f"levels {'save' if pay else 'do not save'} time: clusters alone have {kept:.0%} of the "
-            "objective"
-        ),
+        "why": f"levels {save} time: clusters alone have {kept:.0%} of the objective",
     }
 
 
