@@ -185,7 +185,8 @@ def train_fold(
             used.append(rows[:0])
             coefs.append(np.zeros((len(costs), 0)))
             continue
-        inner, coef = _part(K, rows, rows), np.empty((len(costs), len(rows)))
+        # A copy: solvers put the ridge of a squared loss into the matrix, meanwhile.
+        inner, coef = K[np.ix_(rows, rows)], np.empty((len(costs), len(rows)))
         how: dict[str, Any] = {"tol": tol, "max_iter": most_steps(len(rows))}
         path = _each_cost if task.has_sum else partial(_ascending, equality=equality)
         begin = time.perf_counter()
