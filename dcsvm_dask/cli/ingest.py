@@ -41,7 +41,7 @@ from dcsvm_dask.errors import InputError
     "--one-hot",
     multiple=True,
     metavar="auto|COL,...",
-    help="Columns of words that become a feature for each category; auto: all of them.",
+    help="Columns of words that become a feature for each category; auto: all that have up to 50.",
 )
 @click.option(
     "--ordinal",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from dcsvm_dask.methods.forecast import TYPICAL, Measured
 from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.plan import plan
+from dcsvm_dask.methods.probe import resident_bytes
 from dcsvm_dask.methods.problem import PROBE
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.runtime.announcer import Message
@@ -33,6 +35,8 @@ class PlanFile:
         Called with messages of kind "plan".
     threads : int, default 1
         Threads of a task that runs while no other does.
+    here : bool, default False
+        Whether this process runs the tasks: it is as large as it is now.
     """
 
     def __init__(
@@ -43,12 +47,14 @@ class PlanFile:
         memory: int | None,
         report: Callable[[Message], None],
         threads: int = 1,
+        here: bool = False,
     ) -> None:
         self._run, self._header = run, header
         self._workers, self._memory, self._report = workers, memory, report
         self._threads = threads
         if run.find(PROBE, "commit") is None:
-            planned = self._write(TYPICAL)
+            process_bytes = resident_bytes() if here else TYPICAL.process_bytes
+            planned = self._write(replace(TYPICAL, process_bytes=process_bytes))
             if PROBE not in planned["stages"]:
                 report({"kind": "plan", "plan": planned})
 

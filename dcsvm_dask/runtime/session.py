@@ -263,6 +263,7 @@ def _carry(
             memory,
             executor.report,
             threads=workers if execution.is_local else 1,
+            here=execution.is_local and not execution.n_workers(),
         ),
     )
 

@@ -24,7 +24,8 @@ class Choices:
     columns : tuple of str
         The features; empty: all columns but the label and those that are dropped.
     one_hot : "auto" or tuple of str
-        Columns that become a feature for each category; "auto": all columns of words.
+        Columns that become a feature for each category; "auto": all columns of up to 50
+        words.
     ordinal : dict of str to tuple of str
         Columns of ordered words, with the words from low to high.
     missing : {"refuse", "drop", "median", "indicator"}
