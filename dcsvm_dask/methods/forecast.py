@@ -108,7 +108,7 @@ class Measured:
     value_seconds: float = 2e-9
     """Time of a core for a kernel value including the solver's steps, in seconds."""
     process_bytes: int = 215 << 20
-    """Memory of a worker between its tasks: Python, NumPy, Numba, Dask, compiled code.
+    """Memory of a worker before its first task: Python, NumPy, Numba, Dask, compiled code.
 
     The mapped pages of a library that was just installed may be counted as 70 MiB more.
     """

@@ -188,13 +188,9 @@ def probe_rows(
     settings: Settings, data: Data, rows: RowReader | SelectedRows, *, learning: bool = False
 ) -> Record:
     """Return the record of a probe of a data set's rows; see `probe_kernel`."""
-    probed = (_learning if learning else _local_or_smooth)(settings, data, rows)
-    # When the sample is gone again: what a worker holds between tasks, libraries in use included.
-    return {**probed, "process_bytes": resident_bytes()}
-
-
-def _local_or_smooth(settings: Settings, data: Data, rows: RowReader | SelectedRows) -> Record:
-    """Return the record of a probe for methods of kernel matrices."""
+    process_bytes = resident_bytes()  # before it keeps rows
+    if learning:
+        return _learning(settings, data, rows, process_bytes)
     sample = drawn_rows(settings, rows.n_rows, sample_size(settings, PROBE_CLUSTERS))
     X = rows.take(sample)
     seconds = time_of_value(settings, X)
@@ -224,6 +220,7 @@ def _local_or_smooth(settings: Settings, data: Data, rows: RowReader | SelectedR
         "set_share": share if smooth else 1.0,
         **of_classes,
         "value_seconds": seconds,
+        "process_bytes": process_bytes,
     }
 
 
@@ -255,7 +252,9 @@ def targets_of(settings: Settings, data: Data, rows: NDArray[np.int64]) -> NDArr
     return settings.make_task().targets(data.take_y(rows)).astype(np.float64)
 
 
-def _learning(settings: Settings, data: Data, rows: RowReader | SelectedRows) -> Record:
+def _learning(
+    settings: Settings, data: Data, rows: RowReader | SelectedRows, process_bytes: int
+) -> Record:
     """Return the record of a probe for LaSVM: the share of all rows that it will keep."""
     sample = drawn_rows(settings, rows.n_rows, min(LEARNED_ROWS, rows.n_rows))
     sample = generator(settings.seed, PROBE).permutation(sample)
@@ -265,4 +264,5 @@ def _learning(settings: Settings, data: Data, rows: RowReader | SelectedRows) ->
         "probed_rows": len(sample),
         "kept_share": kept_share(settings, X, y, data.n_distinct),
         "value_seconds": time_of_value(settings, X),
+        "process_bytes": process_bytes,
     }
