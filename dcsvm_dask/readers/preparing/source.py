@@ -92,6 +92,8 @@ class PreparedSource:
             kept = [name for name in table.names or () if name not in drop]
             known = Expected(len(kept), kept)
         self._layout = self._laid_out(known, label, drop)
+        if not self._layout.features:
+            raise InputError(f"{table.name}: no column is left for features, beside the label")
         place = self._layout.label
         self._label = place if labelled and y is None else None
         names = table.names

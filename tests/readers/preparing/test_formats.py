@@ -245,3 +245,10 @@ def test_a_word_far_down_is_named_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("\n".join(["k,a,y", *lines]) + "\n")
     with pytest.raises(InputError, match=r"line 2502: column 2 \('a'\) is not a number: 'much'"):
         taken(tmp_path / "t.csv", tmp_path, one_hot=["k"])
+
+
+def test_a_table_without_features_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rows.txt"
+    path.write_bytes(b"+  nan,\n-.,.")
+    with pytest.raises(InputError, match="no column is left for features, beside the label"):
+        open_source(str(path))
