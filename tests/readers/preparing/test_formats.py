@@ -13,6 +13,7 @@ import pytest
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.open import open_source
 from dcsvm_dask.storage.dataset import DataSet
 
 RNG = np.random.default_rng(0)
