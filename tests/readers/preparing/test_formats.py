@@ -250,6 +250,6 @@ def test_a_word_far_down_is_named_with_its_line(tmp_path: Path) -> None:
 
 def test_a_table_without_features_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "rows.txt"
-    path.write_bytes(b"+  nan,\n-.,.")
+    path.write_bytes(b"+  nan,\n-.,")
     with pytest.raises(InputError, match="no column is left for features, beside the label"):
         open_source(str(path))
