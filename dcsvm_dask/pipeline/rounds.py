@@ -19,6 +19,8 @@ SAFETY = 1.5
 """Factor of an estimated time: a larger C takes longer than those that were measured."""
 ROUND_SECONDS = 1.0
 """Seconds that a round takes beside its SVMs."""
+START_SECONDS = 8.0
+"""Seconds that the training takes beside its SVM: worker processes, evaluation, the report."""
 
 START, GRID, EDGE, FINE, MORE = "first candidate", "grid", "edge", "fine grid", "more rows"
 
@@ -107,16 +109,22 @@ def of_rows(scored: Sequence[Scored], rows: int) -> list[Scored]:
 
 
 def edges(scored: Sequence[Scored], chosen: Scored) -> tuple[tuple[str, float], ...]:
-    """Return where a candidate lies at the edge of its sample's grid.
+    """Return where a candidate lies at the edge of those that were tried.
+
+    Parameters
+    ----------
+    scored : sequence of Scored
+        Those of a sample, or all.
+    chosen : Scored
 
     Returns
     -------
     tuple of (str, float)
         "C" or "gamma", and the factor that leads out of the grid.
     """
-    here, found = of_rows(scored, chosen.rows), []
+    found = []
     for name in ("C", "gamma"):
-        values = sorted({getattr(one, name) for one in here})
+        values = sorted({getattr(one, name) for one in scored})
         at = getattr(chosen, name)
         if len(values) > 1 and at in (values[0], values[-1]):
             found.append((name, STEP if at == values[-1] else 1 / STEP))
@@ -153,9 +161,9 @@ def next_rounds(
             Round(GRID, rows, _around(C, *costs), _around(gamma, *gammas))
             for costs, gammas in (((-1, 3), (-2, 1)), ((0, 2), (-1, 1)), ((0, 2), (0, 0)))
         ]
-    out = edges(scored, best) if best.rows == rows else ()
+    out = edges(of_rows(scored, rows), best) if best.rows == rows else ()
     if out and kinds.count(EDGE) < MOST_EDGES:
-        return [_beyond(best, *out[0])]
+        return _beyond(best, *out[0])
     if best.rows == rows and FINE not in kinds:
         fine = Round(FINE, rows, _around(best.C, step=2.0), _around(best.gamma, step=2.0))
         return [fine, *_on_more(best, rows, sizes)]
@@ -173,12 +181,15 @@ def _on_more(best: Scored, rows: int, sizes: tuple[int, ...]) -> list[Round]:
     ]
 
 
-def _beyond(best: Scored, name: str, factor: float) -> Round:
-    """Return two more values of a parameter beyond an edge, with the other one around the best."""
-    values = {"C": _around(best.C), "gamma": _around(best.gamma)}
+def _beyond(best: Scored, name: str, factor: float) -> list[Round]:
+    """Return two more values of a parameter beyond an edge, with the other one around the best;
+    or one with the best.
+    """
     at = getattr(best, name)
-    values[name] = tuple(sorted((at * factor, at * factor**2)))
-    return Round(EDGE, best.rows, **values)
+    many = {"C": _around(best.C), "gamma": _around(best.gamma)}
+    many[name] = tuple(sorted((at * factor, at * factor**2)))
+    one = {"C": (best.C,), "gamma": (best.gamma,), name: (at * factor,)}
+    return [Round(EDGE, best.rows, **many), Round(EDGE, best.rows, **one)]
 
 
 def _around(value: float, low: int = -1, high: int = 1, step: float = STEP) -> tuple[float, ...]:
@@ -200,4 +211,4 @@ def round_seconds(one: Round, scored: Sequence[Scored]) -> float:
 def training_seconds(best: Scored, n: int, folds: int) -> float:
     """Return the estimated seconds of training on n rows, by what a fold of a sample took."""
     trained = best.rows * (folds - 1) / folds
-    return ROUND_SECONDS + SAFETY * best.seconds / folds * max(1.0, n / trained) ** 2
+    return START_SECONDS + SAFETY * best.seconds / folds * max(1.0, n / trained) ** 2

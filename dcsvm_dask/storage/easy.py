@@ -104,3 +104,18 @@ class EasyFolder:
         """Change the state and write it."""
         self.state |= changed
         (self.place / STATE).write_json(self.state)
+
+
+def told_of_folder(place: Location) -> str | None:
+    """Return how far `easy` came in a folder, as the end of a sentence; None in other folders."""
+    try:
+        found = (place / STATE).read_json()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    folder = EasyFolder(place)
+    if found.get("state") == COMPLETE:
+        return f"is a folder of `dcsvm easy`; its model is {folder.model}"
+    how = "was interrupted" if found.get("interrupted") else "is at work, or was killed,"
+    return (
+        f"is a folder of `dcsvm easy`, which {how} while {found.get('state')}; repeat it to go on"
+    )

@@ -99,6 +99,8 @@ def test_an_interrupted_search_says_so_and_the_same_call_goes_on(
         api.easy(bank, tmp_path / "out", label="bought", minutes=1, **HOW)
     left = json.loads((tmp_path / "out" / "easy.json").read_text())
     assert (left["state"], left["interrupted"], len(left["rounds"])) == ("searching", True, 2)
+    with pytest.raises(InputError, match="was interrupted while searching; repeat it to go on"):
+        api.open_run(tmp_path / "out")
     with pytest.raises(InputError, match=r"begun by another call \(label\).*--overwrite"):
         api.easy(bank, tmp_path / "out", label="region", minutes=1, **HOW)
     run = api.easy(bank, tmp_path / "out", label="bought", minutes=1, **HOW)
@@ -138,6 +140,8 @@ def test_a_linear_svm_that_takes_too_long_is_left_out(
 def test_results_are_replaced_only_where_that_is_asked_for(bank: Path, tmp_path: Path) -> None:
     words: dict[str, Any] = {"label": "bought", "minutes": 0.01, **HOW}
     api.easy(bank, tmp_path / "out", **words)
+    with pytest.raises(InputError, match=r"its model is .*/out/model"):
+        api.open_run(tmp_path / "out")
     with pytest.raises(InputError, match=r"has the results of `dcsvm easy` already.*--overwrite"):
         api.easy(bank, tmp_path / "out", **words)
     run = api.easy(bank, tmp_path / "out", overwrite=True, seed=1, **words)

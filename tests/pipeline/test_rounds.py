@@ -87,6 +87,22 @@ def test_a_grid_has_smaller_forms_for_little_time() -> None:
     assert all(1.0 in one.C and 1.0 in one.gamma for one in options)
 
 
+def test_an_edge_of_a_smaller_grid_on_more_rows_is_none_of_all_that_was_tried() -> None:
+    small = [scored(C, score=1 / abs(C - 5)) for C in (0.25, 1.0, 4.0, 16.0)]
+    more = [scored(4.0, score=0.8, rows=300), scored(16.0, score=0.7, rows=300)]
+    best = choose([*small, *more])
+    assert edges(more, best) == (("C", 0.25),)
+    assert edges([*small, *more], best) == ()
+    assert edges(small, small[0]) == (("C", 0.25),)
+
+
+def test_beyond_an_edge_there_is_a_single_candidate_for_little_time() -> None:
+    done = [Round(START, 100, (1.0,), (1.0,)), Round(GRID, 100, (1.0, 4.0), (1.0,))]
+    options = next_rounds(done, [scored(1.0), scored(4.0, score=0.9)], 100, 1.0, 1.0)
+    assert [one.kind for one in options] == [EDGE, EDGE]
+    assert (options[-1].C, options[-1].gamma) == ((16.0,), (1.0,))
+
+
 def test_a_solved_candidate_is_chosen_over_one_that_is_not_within_its_error() -> None:
     unsolved = scored(64.0, score=0.905, solved=False)
     assert choose([scored(1.0, score=0.90), unsolved]).C == 1.0
