@@ -26,6 +26,7 @@ from dcsvm_dask.storage.easy import COMPLETE, READING, SEARCHING, TRAINING, Easy
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks.scores import SCORES
 
 MINUTES = 5.0
 TEST_FRACTION = 0.2
@@ -194,7 +195,7 @@ def _carried(
     constant = constant_score(data, test)
     about = "" if linear is None else f", a linear SVM {linear:.4f}"
     what = "the largest class" if score == "accuracy" else "the mean target"
-    say(f"baselines on the held-out rows: {what} has {score} {constant:.4f}{about}")
+    say(f"baselines on the held-out rows: {what} has {SCORES[score]} {constant:.4f}{about}")
     found = EasySearch(folder, data, usual, clock, say).run(C, gamma)
     best = choose(found)
     folder.write(state=TRAINING)
@@ -207,9 +208,11 @@ def _carried(
     if not best.solved:
         say("warning: no SVM of the best candidate was solved in the search's steps")
     seconds = training_seconds(best, data.n_rows, FOLDS)
+    late = clock.spent() + seconds > clock.total
+    cut = ", beyond --minutes, which do not cut it off; after Ctrl-C the same command goes on"
     say(
         f"training on {data.n_rows:,} rows with C {best.C:.6g} and gamma {best.gamma:.6g}: about "
-        f"{seconds:.0f} s by what the search took"
+        f"{seconds:.0f} s by what the search took{cut if late else ''}"
     )
     if execution is None and data.n_rows <= SMALL_ROWS:
         execution = Execution(workers=0)
