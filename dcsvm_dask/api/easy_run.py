@@ -206,7 +206,7 @@ def _carried(
             "or `dcsvm search` those that you name"
         )
     if not best.solved:
-        say("warning: no SVM of the best candidate was solved in the search's steps")
+        say("warning: the best candidate was not solved in the search's steps: it may take long")
     seconds = training_seconds(best, data.n_rows, FOLDS)
     late = clock.spent() + seconds > clock.total
     cut = ", beyond --minutes, which do not cut it off; after Ctrl-C the same command goes on"

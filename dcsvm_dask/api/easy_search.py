@@ -26,7 +26,7 @@ from dcsvm_dask.pipeline.rounds import (
 )
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet, is_data_set
-from dcsvm_dask.storage.easy import EasyFolder
+from dcsvm_dask.storage.easy import TRAINING, EasyFolder
 from dcsvm_dask.tasks.scores import SCORES
 
 FOLDS = 5
@@ -102,8 +102,15 @@ class EasySearch:
     def run(self, C: float, gamma: float) -> list[Scored]:
         """Return the scored candidates; rounds of an earlier call are read or gone on with."""
         done = [_round_of(one) for one in self._folder.state["rounds"]]
+        # With more candidates the one whose training has begun might no longer be the best.
+        ended = self._folder.state["state"] == TRAINING
         for number, one in enumerate(done):
-            self._carry(number, one)
+            if ended:
+                self._take(open_run(self._folder.search(number)), one)
+            else:
+                self._carry(number, one)
+        if ended:
+            return [*self._scored.values()]
         while True:
             found, n = [*self._scored.values()], self._data.n_rows
             options = next_rounds(done, found, n, C, gamma)

@@ -110,17 +110,19 @@ def test_an_interrupted_search_says_so_and_the_same_call_goes_on(
     assert {k: run.figures[k] for k in same} == {k: whole.figures[k] for k in same}
 
 
-def test_an_interrupted_training_is_resumed(
+def test_an_interrupted_training_is_resumed_without_another_search(
     bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    words: dict[str, Any] = {"label": "bought", "minutes": 1, **HOW}
+    words: dict[str, Any] = {"label": "bought", **HOW}
     with monkeypatch.context() as patch:
         patch.setattr(easy_run, "standard_error", _stop)
         with pytest.raises(KeyboardInterrupt, match="interrupted while training"):
-            api.easy(bank, tmp_path / "out", **words)
+            api.easy(bank, tmp_path / "out", minutes=1e-5, **words)
     before = api.open_run(tmp_path / "out" / "model").folder.header
-    run = api.easy(bank, tmp_path / "out", **words)
+    # There is time for more candidates now, but the training of the best one has begun.
+    run = api.easy(bank, tmp_path / "out", minutes=5, **words)
     assert run.folder.header == before
+    assert run.figures["candidates"] == 1
     assert run.figures["test"]["n_rows"] == 120
 
 
