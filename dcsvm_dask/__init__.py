@@ -10,11 +10,13 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from dcsvm_dask.api import (
         Callback,
+        EasyRun,
         Execution,
         Run,
         StageDone,
         StopRun,
         compare,
+        easy,
         ingest,
         memory_bound,
         open_run,
@@ -28,11 +30,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Callback",
+    "EasyRun",
     "Execution",
     "Run",
     "StageDone",
     "StopRun",
     "compare",
+    "easy",
     "ingest",
     "memory_bound",
     "open_run",

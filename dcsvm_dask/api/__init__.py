@@ -1,5 +1,6 @@
-"""The doors for Python: `ingest`, `train`, `search`, `resume`, `open_run`."""
+"""The doors for Python: `ingest`, `train`, `easy`, `search`, `resume`, `open_run`."""
 
+from dcsvm_dask.api.easy_run import EasyRun, easy
 from dcsvm_dask.api.ingesting import ingest
 from dcsvm_dask.api.or_resuming import train_or_resume
 from dcsvm_dask.api.pipelines import forget, run_pipeline
@@ -15,11 +16,13 @@ from dcsvm_dask.runtime.workers import planned_workers
 
 __all__ = [
     "Callback",
+    "EasyRun",
     "Execution",
     "Run",
     "StageDone",
     "StopRun",
     "compare",
+    "easy",
     "forget",
     "ingest",
     "memory_bound",

@@ -39,6 +39,7 @@ TERMINATED = 143
 
 COMMANDS = {
     "demo": "Train on data that ships with the package.",
+    "easy": "Train on a file, with C and gamma chosen within some minutes.",
     "ingest": "Take a file into a data set in Zarr.",
     "info": "Show what a data set holds.",
     "train": "Train a kernel SVM on a data set.",

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from dcsvm_dask.cli.columns import column_options
 from dcsvm_dask.cli.options import quiet_option
 from dcsvm_dask.errors import InputError
 
@@ -19,58 +20,7 @@ from dcsvm_dask.errors import InputError
     "--out", required=True, metavar="DATA.zarr", help="Folder or URL of the new data set."
 )
 @click.option("--test", metavar="SOURCE", help="Rows of the test part.")
-@click.option(
-    "--label",
-    metavar="NAME_OR_POSITION",
-    help="Label column of a table (position from 0), or array of an archive; else the last column; "
-    "none: there is no label.",
-)
-@click.option("--header/--no-header", default=None, help="Whether line 1 of a table holds names.")
-@click.option(
-    "--encoding",
-    help="Encoding of text without a byte order mark, such as cp1252; by default UTF-8.",
-)
-@click.option("--drop", multiple=True, metavar="COL,...", help="Columns to leave out.")
-@click.option(
-    "--columns",
-    multiple=True,
-    metavar="COL,...",
-    help="Columns to take as features; by default all but the label.",
-)
-@click.option(
-    "--one-hot",
-    multiple=True,
-    metavar="auto|COL,...",
-    help="Columns of words that become a feature for each category; auto: all that have up to 50.",
-)
-@click.option(
-    "--ordinal",
-    multiple=True,
-    metavar="COL:LOW<MID<HIGH",
-    help="Column of ordered words, which become 0, 1, 2, ...; may be repeated.",
-)
-@click.option(
-    "--missing",
-    type=click.Choice(["refuse", "drop", "median", "indicator"]),
-    default="refuse",
-    show_default=True,
-    help="Cells without a value: refuse them, drop their rows, fill in the median (of categories "
-    "the most frequent), or that with a feature that says where.",
-)
-@click.option(
-    "--dates",
-    type=click.Choice(["drop", "parts"]),
-    help="Columns of dates: drop them, or take year, month, day, weekday, hour.",
-)
-@click.option(
-    "--decimal",
-    type=click.Choice([".", ","]),
-    default=".",
-    show_default=True,
-    help="Mark before the decimals of numbers.",
-)
-@click.option("--data", metavar="NAME", help="Array of an archive that holds the rows; else X.")
-@click.option("--target", metavar="NAME", help="Array that holds the labels, or label column.")
+@column_options
 @click.option(
     "--scale",
     type=click.Choice(["auto", "minmax", "standard", "unit", "none"]),
@@ -101,10 +51,6 @@ def command(
     out: str,
     positive: str | None,
     rows: str | None,
-    drop: tuple[str, ...],
-    columns: tuple[str, ...],
-    one_hot: tuple[str, ...],
-    ordinal: tuple[str, ...],
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -128,19 +74,13 @@ def command(
     """
     from dcsvm_dask.cli.info import describe, show
     from dcsvm_dask.data.ingest import ingest
-    from dcsvm_dask.readers.preparing.choices import AUTO, parse_names, parse_ordinal
 
-    hot = parse_names(",".join(one_hot))
     with Progress(quiet) as progress:
         data = ingest(
             source,
             out,
             positive=None if positive is None else positive.split(","),
             rows=parse_rows(rows),
-            drop=parse_names(",".join(drop)),
-            columns=parse_names(",".join(columns)),
-            one_hot=AUTO if hot == (AUTO,) else hot,
-            ordinal=parse_ordinal(ordinal),
             report=progress.tell,
             **options,
         )

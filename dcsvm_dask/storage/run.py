@@ -30,6 +30,7 @@ from typing import Any
 
 from dcsvm_dask import __version__
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.storage.easy import told_of_folder
 from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import Ownership
 from dcsvm_dask.storage.nodes import RunNodes, digest_of
@@ -246,7 +247,8 @@ def _read_header(place: Location) -> dict[str, Any]:
             if value.get("format") == FORMAT:
                 raise
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise InputError(f"{place}: there is no run (no run.json)") from error
+        told = told_of_folder(place) or "there is no run (no run.json)"
+        raise InputError(f"{place}: {told}") from error
     if value.get("format") != FORMAT:
         raise InputError(
             f"{place}: run.json has the format {value.get('format')!r}, this version reads "

@@ -36,7 +36,7 @@ def test_the_demo_trains_tells_and_can_be_repeated(
     assert "Warning" not in done.stderr
     # What it says can be done next can be done.
     words = next(line.split() for line in done.stdout.splitlines() if "dcsvm evaluate" in line)
-    evaluated = invoke(*words[1:], "--json")
+    evaluated = invoke(*words[words.index("dcsvm") + 1 :], "--json")
     assert evaluated.exit_code == 0, evaluated.output
     assert json.loads(evaluated.stdout)["n_rows"] == 4000
     # Again, silently, in this process, to the same bits.

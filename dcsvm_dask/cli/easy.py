@@ -1,0 +1,142 @@
+"""``dcsvm easy``: one command from a file to a model and its report."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from typing import Any
+
+import click
+
+from dcsvm_dask.cli.columns import column_options
+from dcsvm_dask.cli.finish import NOT_CONVERGED, progress_of
+from dcsvm_dask.cli.options import (
+    echo,
+    execution_options,
+    log_json_option,
+    quiet_option,
+    report_option,
+)
+from dcsvm_dask.errors import InputError
+
+
+@click.command("easy")
+@click.argument("source", metavar="FILE")
+@click.option(
+    "--out", metavar="FOLDER", help="Folder of all results; by default the file's name with -easy."
+)
+@column_options
+@click.option("--test", metavar="FILE", help="Held-out rows, instead of a share of FILE.")
+@click.option(
+    "--test-fraction",
+    type=float,
+    help="Share of the rows to hold out, at random; by default 0.2 where FILE has no test part.",
+)
+@click.option(
+    "--minutes", type=float, default=5.0, show_default=True, help="Time for everything, about."
+)
+@click.option(
+    "--task",
+    type=click.Choice(["classification", "regression"]),
+    default="classification",
+    show_default=True,
+    help="What the labels are: classes or real targets.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed.")
+@click.option("--overwrite", is_flag=True, help="Delete the results of an earlier call first.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
+@execution_options
+@report_option
+@log_json_option
+@quiet_option
+def command(
+    source: str,
+    one_hot: Any,
+    execution: Any,
+    as_json: bool,
+    log_json: bool,
+    quiet: bool,
+    **words: Any,
+) -> None:
+    """Train an SVM on FILE and score it on held-out rows: ingest, search, train, report.
+
+    Columns of words become a feature for each category (--one-hot auto), features are scaled, C
+    and gamma are searched within --minutes, and the best SVM is trained on all rows that are not
+    held out. The largest class and a linear SVM are scored beside it. After Ctrl-C the same
+    command goes on.
+    """
+    from dcsvm_dask import api
+    from dcsvm_dask.runtime.execution import Execution
+
+    if execution.time_budget is not None:
+        raise InputError("time-budget: `dcsvm easy` has --minutes instead")
+    run = api.easy(
+        source,
+        one_hot=one_hot or None,  # by default auto
+        execution=None if execution == Execution() else execution,
+        quiet=quiet,
+        progress=progress_of(log_json),
+        **words,
+    )
+    if as_json:
+        echo(json.dumps({"run": run.url, **run.figures}, indent=1))
+    elif not quiet and not log_json:
+        echo(summary(run))
+    status = run.status()
+    if status["state"] == "complete" and not status["converged"]:
+        sys.exit(NOT_CONVERGED)
+
+
+def summary(run: Any) -> str:
+    """Return the result beside the baselines, and the commands that may follow."""
+    figures = run.figures
+    test, score = figures["test"], figures["score"]
+    name = "accuracy" if score == "accuracy" else "R^2"
+    error = "" if figures["error"] is None else f" +- {figures['error']:.4f}"
+    lines = [f"{name:<18} {test[score]:.4f}{error} on {test['n_rows']:,} held-out rows"]
+    if score == "accuracy":
+        lines += [
+            f"largest class      {figures['majority']:.4f}",
+            _linear_line(figures["linear"]),
+            f"balanced accuracy  {test['balanced_accuracy']:.4f}",
+        ]
+    else:
+        lines += [
+            f"mean target        {figures['mean']:.4f}",
+            _linear_line(figures["linear"]),
+            f"mean abs. error    {test['mae']:.4g}",
+        ]
+    model = f"C {figures['C']:.6g}, gamma {figures['gamma']:.6g}"
+    vectors = f"{test['n_support']:,} support vectors"
+    lines += [
+        f"model              {model}, {vectors}; best of {figures['candidates']} candidates",
+        f"time               {figures['seconds']:.0f} s of {60 * figures['minutes']:.0f} s",
+    ]
+    advice = advised(figures)
+    lines += [f"note               {advice}"] if advice else []
+    run_place, data = shlex.quote(run.url), shlex.quote(figures["test_data"])
+    return "\n".join(
+        [
+            *lines,
+            "",
+            "Next:",
+            f"  dcsvm evaluate {run_place} {data}",
+            f"  dcsvm predict {run_place} NEW.csv --out predictions.csv",
+            f"  dcsvm report {run_place}",
+        ]
+    )
+
+
+def _linear_line(score: float | None) -> str:
+    return "linear SVM         " + ("not solved in time" if score is None else f"{score:.4f}")
+
+
+def advised(figures: dict[str, Any]) -> str | None:
+    """Return what the baselines say of the model; None where it is better than both."""
+    score, error = figures["test"][figures["score"]], figures["error"] or 0.0
+    if score <= figures.get("majority", figures.get("mean", 0.0)) + error:
+        return "no better than always the same answer: the features may not tell the label"
+    if figures["linear"] is not None and score <= figures["linear"] + error:
+        return "a linear SVM does as well: `dcsvm train --kernel linear` gives a smaller model"
+    return None

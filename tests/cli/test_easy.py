@@ -1,0 +1,85 @@
+"""`dcsvm easy`: what it prints, and the commands that it names."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dcsvm_dask import api
+from dcsvm_dask.cli.easy import advised
+from tests.command_line import invoke
+
+FEW = ("--workers", 0, "--no-report", "--minutes", 1)
+
+
+@pytest.fixture
+def particles(shared_data: Callable[[str], Any], tmp_path: Path) -> Path:
+    """Give a table of 500 particles with words in two columns."""
+    found = shared_data("magic")
+    lines = ["length,width,size,night,particle"]
+    for i, (row, kind) in enumerate(zip(found["X_train"][:500], found["y_train"], strict=False)):
+        numbers = ",".join(map(str, np.round(row[:3], 5)))
+        lines.append(f"{numbers},{('clear', 'cloudy')[i % 2]},{('gamma', 'hadron')[int(kind)]}")
+    path = tmp_path / "my particles.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_one_command_trains_and_names_the_next_ones(
+    particles: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = invoke("easy", particles, "--label", "particle", *FEW)
+    assert done.exit_code == 0, done.output
+    run = tmp_path / "my particles-easy" / "model"
+    score = api.open_run(run).evaluate(f"{run.parent}/data.zarr/test")["accuracy"]
+    assert done.stdout.startswith(f"accuracy           {score:.4f} +- ")
+    for line in ("largest class", "linear SVM", "balanced accuracy"):
+        assert f"\n{line} " in done.stdout
+    assert "night=cloudy" in invoke("info", run.parent / "data.zarr").stdout
+    for told in ("1 min (--minutes)", "first candidate", "training on 400 rows"):
+        assert told in done.stderr
+    commands = [line for line in done.stdout.splitlines() if line.startswith("  dcsvm ")]
+    assert [line.split()[1] for line in commands] == ["evaluate", "predict", "report"]
+    for line in commands[:2]:
+        words = shlex.split(line.replace("NEW.csv", shlex.quote(str(particles))))[1:]
+        assert invoke(*words).exit_code == 0
+    assert len((tmp_path / "predictions.csv").read_text().splitlines()) == 501
+    again = invoke("easy", particles, "--label", "particle", *FEW)
+    assert again.exit_code == 2
+    assert "give --overwrite to replace them" in again.stderr
+
+
+def test_json_is_one_object_alone(particles: Path, tmp_path: Path) -> None:
+    words = ("--label", "particle", "--out", tmp_path / "out", "--json", "--quiet")
+    done = invoke("easy", particles, *words, "--drop", "night", *FEW)
+    assert done.exit_code == 0, done.output
+    assert done.stderr == ""
+    found = json.loads(done.stdout)
+    assert found["run"] == str(tmp_path / "out" / "model")
+    assert found["test"]["n_rows"] == 100
+
+
+def test_a_time_budget_is_refused(particles: Path) -> None:
+    done = invoke("easy", particles, "--time-budget", "5m")
+    assert done.exit_code == 2
+    assert "--minutes" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "said"),
+    [(0.71, "always the same answer"), (0.86, "a linear SVM does as well"), (0.95, None)],
+    ids=["constant", "linear", "better"],
+)
+def test_a_model_that_is_no_better_than_a_baseline_says_so(
+    accuracy: float, said: str | None
+) -> None:
+    figures = {"score": "accuracy", "test": {"accuracy": accuracy}, "error": 0.02}
+    told = advised({**figures, "majority": 0.7, "linear": 0.85})
+    assert told is None if said is None else said in str(told)
