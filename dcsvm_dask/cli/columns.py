@@ -38,7 +38,7 @@ def column_options(command: Command) -> Command:
         "--one-hot",
         multiple=True,
         metavar="auto|COL,...",
-        help="Columns of words that become a feature for each category; auto: all that have up to 50.",
+        help="Columns of words that become a feature for each category; auto: all of up to 50.",
     )
     @click.option(
         "--ordinal",
