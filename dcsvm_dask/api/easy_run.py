@@ -21,6 +21,7 @@ from dcsvm_dask.readers.preparing.choices import AUTO
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.compilation import warm_up
 from dcsvm_dask.runtime.execution import Execution, on_client
+from dcsvm_dask.runtime.session import LINEAR_SOLVER
 from dcsvm_dask.storage.dataset import DataSet, is_data_set
 from dcsvm_dask.storage.easy import COMPLETE, READING, SEARCHING, TRAINING, EasyFolder
 from dcsvm_dask.storage.location import Location
@@ -46,8 +47,8 @@ class EasyRun(Run):
     figures : dict
         ``score`` ("accuracy" or "r2") names what is compared: ``test`` (the evaluation of the
         held-out rows), ``error`` (the standard error of its accuracy), ``majority`` or ``mean``
-        (the score of the largest class or of the mean target on the same rows), ``linear`` (of a
-        linear SVM; None where it did not end in time). ``C``, ``gamma``, ``cv_score``,
+        (the score of the largest class or of the mean target on the same rows), ``linear_svm``
+        (of a linear SVM; None where it did not end in time). ``C``, ``gamma``, ``cv_score``,
         ``cv_error``, ``candidates``, ``edges`` (parameters whose best value is the last one that
         was tried), ``data`` and ``test_data``.
     """
@@ -184,7 +185,9 @@ def _carried(
     score = "accuracy" if task == "classification" else "r2"
     usual = usual_values(data, seed)
     with clock.stopped():  # compiling is no part of what the search is measured by
-        needed = {"linear", "free_bias"} | (set() if score == "accuracy" else {"kinks", "signed"})
+        needed = {LINEAR_SOLVER, "free_bias"} | (
+            set() if score == "accuracy" else {"kinks", "signed"}
+        )
         warm_up(lambda: say("compiling (about half a minute, once)"), **dict.fromkeys(needed, True))
     C, gamma = usual.pop("C"), Training().gamma_for(data)
     share = f"{data.n_rows:,} rows to train on, {test.n_rows:,} held out"
@@ -232,7 +235,7 @@ def _carried(
         "test": evaluated,
         "error": standard_error(evaluated),
         "majority" if score == "accuracy" else "mean": constant,
-        "linear": linear,
+        "linear_svm": linear,
         **_of_search(found, best),
         "edges": list(wide),
         "minutes": clock.total / 60,

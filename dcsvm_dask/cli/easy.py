@@ -98,13 +98,13 @@ def summary(run: Any) -> str:
     if score == "accuracy":
         lines += [
             f"largest class      {figures['majority']:.4f}",
-            _linear_line(figures["linear"]),
+            _linear_line(figures["linear_svm"]),
             f"balanced accuracy  {test['balanced_accuracy']:.4f}",
         ]
     else:
         lines += [
             f"mean target        {figures['mean']:.4f}",
-            _linear_line(figures["linear"]),
+            _linear_line(figures["linear_svm"]),
             f"mean abs. error    {test['mae']:.4g}",
         ]
     model = f"C {figures['C']:.6g}, gamma {figures['gamma']:.6g}"
@@ -137,6 +137,6 @@ def advised(figures: dict[str, Any]) -> str | None:
     score, error = figures["test"][figures["score"]], figures["error"] or 0.0
     if score <= figures.get("majority", figures.get("mean", 0.0)) + error:
         return "no better than always the same answer: the features may not tell the label"
-    if figures["linear"] is not None and score <= figures["linear"] + error:
+    if figures["linear_svm"] is not None and score <= figures["linear_svm"] + error:
         return "a linear SVM does as well: `dcsvm train --kernel linear` gives a smaller model"
     return None

@@ -97,7 +97,6 @@ def _figures(status: dict[str, Any]) -> list[tuple[str, str]]:
         parts = zip(each["name"], each["objective"], each["violation"], strict=True)
         shown = (f"{name}: objective {f:.6f}, violation {v:.2e}" for name, f, v in parts)
         found += [("quantiles", "; ".join(shown))]
-        found += [("crossing", f"{record['crossing']:.2%} of the rows, by their weights")]
     return found
 
 

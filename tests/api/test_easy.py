@@ -47,7 +47,7 @@ def test_a_table_with_words_becomes_a_model_beside_baselines(bank: Path, tmp_pat
         "ms_per_row": figures["test"]["ms_per_row"],
     }
     linear = api.open_run(tmp_path / "out" / "linear")
-    assert figures["linear"] == linear.evaluate(test.url)["accuracy"]
+    assert figures["linear_svm"] == linear.evaluate(test.url)["accuracy"]
     settings = run.folder.header["settings"]
     assert figures["gamma"] == settings["kernel"]["gamma"]
     assert run.status()["converged"]
@@ -75,7 +75,7 @@ def test_real_targets_have_r2_and_the_mean_as_baseline(
     rows = (found["X_train"][:700], 1000 * found["y_train"][:700] + 5000)
     run = api.easy(rows, tmp_path / "out", task="regression", minutes=1, scale="standard", **HOW)
     figures = run.figures
-    assert figures["test"]["r2"] > figures["linear"] + 0.2
+    assert figures["test"]["r2"] > figures["linear_svm"] + 0.2
     whole = DataSet.open(tmp_path / "out" / "data.zarr")
     test = DataSet.open(tmp_path / "out" / "data.zarr" / "test")
     y, z = (part.read_y(0, part.n_rows) for part in (whole, test))
@@ -106,7 +106,7 @@ def test_an_interrupted_search_says_so_and_the_same_call_goes_on(
     run = api.easy(bank, tmp_path / "out", label="bought", minutes=1, **HOW)
     assert asked[:3] == [(1.0,), asked[1], asked[1]]  # the first round is not repeated
     whole = api.easy(bank, tmp_path / "whole", label="bought", minutes=1, **HOW)
-    same = ("C", "gamma", "cv_score", "candidates", "linear", "majority")
+    same = ("C", "gamma", "cv_score", "candidates", "linear_svm", "majority")
     assert {k: run.figures[k] for k in same} == {k: whole.figures[k] for k in same}
 
 
@@ -135,7 +135,7 @@ def test_a_linear_svm_that_takes_too_long_is_left_out(
 ) -> None:
     monkeypatch.setattr(easy_run, "BASELINE_SHARE", 1e-9)
     run = api.easy(bank, tmp_path / "out", label="bought", minutes=1, **HOW)
-    assert run.figures["linear"] is None
+    assert run.figures["linear_svm"] is None
     assert "linear SVM         not solved in time" in summary(run)
 
 

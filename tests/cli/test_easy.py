@@ -81,5 +81,5 @@ def test_a_model_that_is_no_better_than_a_baseline_says_so(
     accuracy: float, said: str | None
 ) -> None:
     figures = {"score": "accuracy", "test": {"accuracy": accuracy}, "error": 0.02}
-    told = advised({**figures, "majority": 0.7, "linear": 0.85})
+    told = advised({**figures, "majority": 0.7, "linear_svm": 0.85})
     assert told is None if said is None else said in str(told)

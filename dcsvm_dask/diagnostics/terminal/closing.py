@@ -111,4 +111,8 @@ def _model(status: dict[str, Any]) -> list[tuple[str, str]]:
         found = scores_in(score)
         lines.append((found[0][0], f"{found[0][1]:.4f} on {rows}"))
         lines += [(name, f"{value:.4g}") for name, value in found[1:]]
-    return [*lines, ("model", f"{kind}, {size}")]
+    lines.append(("model", f"{kind}, {size}"))
+    if record.get("crossing") is not None:
+        share = f"quantiles cross in {record['crossing']:.2%} of the rows, by their weights"
+        lines.append(("crossing", share))
+    return lines
