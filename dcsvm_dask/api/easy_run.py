@@ -34,9 +34,6 @@ TEST_FRACTION = 0.2
 TASKS = ("classification", "regression")
 BASELINE_SHARE = 0.15
 """Share of the time that the linear SVM takes at most."""
-SMALL_ROWS = 12_288
-"""Up to so many rows a training is one working set, which this process solves before worker
-processes would have started."""
 
 
 class EasyRun(Run):
@@ -217,8 +214,6 @@ def _carried(
         f"training on {data.n_rows:,} rows with C {best.C:.6g} and gamma {best.gamma:.6g}: about "
         f"{seconds:.0f} s by what the search took{cut if late else ''}"
     )
-    if execution is None and data.n_rows <= SMALL_ROWS:
-        execution = Execution(workers=0)
     run = train_or_resume(
         data.url,
         folder.model,
