@@ -90,6 +90,8 @@ def command(
 
 def summary(run: Any) -> str:
     """Return the result beside the baselines, and the commands that may follow."""
+    from dcsvm_dask.diagnostics.terminal.closing import shown
+
     figures = run.figures
     test, score = figures["test"], figures["score"]
     name = "accuracy" if score == "accuracy" else "R^2"
@@ -115,7 +117,7 @@ def summary(run: Any) -> str:
     ]
     advice = advised(figures)
     lines += [f"note               {advice}"] if advice else []
-    run_place, data = shlex.quote(run.url), shlex.quote(figures["test_data"])
+    run_place, data = (shlex.quote(shown(url)) for url in (run.url, figures["test_data"]))
     return "\n".join(
         [
             *lines,

@@ -111,7 +111,7 @@ class Encoder:
         Raises
         ------
         BadCellError
-            If a cell is missing and has no stand-in, or is not of the column's kind.
+            If a cell is missing and there is no value to fill in, or is not of the column's kind.
         """
         values, missing = self._values(column, decimal)
         if missing.any():
