@@ -180,7 +180,8 @@ class KernelName(click.Choice[str]):
         return self.choices
 
 
-class Gamma(click.ParamType[float | str]):
+# The lowest click that is allowed has no generic ParamType.
+class Gamma(click.ParamType):  # type: ignore[type-arg]
     """A number, or a word for a rule by which it follows from the rows."""
 
     name = "float|scale|auto"
