@@ -121,12 +121,12 @@ def check_first_line(path: str, lines: Sequence[str], first: int, delimiter: str
             "newlines (such as by tr '\\r' '\\n')"
         )
     following = next((one for one in lines[first + 1 :] if one.strip(" \t\r")), "")
-    if delimiter == " " and not line.lstrip().startswith("#"):
-        if any(mark in following for mark in _MARKS if mark != "\t"):  # tabs are blanks, too
-            raise InputError(
-                f"{path}, line {first + 1}: {line.strip()[:60]!r} is no row of the table below it; "
-                "remove the lines above the names of the columns, or begin them with #"
-            )
+    holds_cells = any(mark in following for mark in _MARKS if mark != "\t")  # tabs are blanks, too
+    if delimiter == " " and holds_cells and not line.lstrip().startswith("#"):
+        raise InputError(
+            f"{path}, line {first + 1}: {line.strip()[:60]!r} is no row of the table below it; "
+            "remove the lines above the names of the columns, or begin them with #"
+        )
 
 
 _MARKS = ("\t", ",", ";", "|")
