@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+DOCS_READY := .venv/.docs-ready
 # What users may install beside the package.
 EXTRAS := cluster,onnx,pandas,parquet,report,s3,sklearn
 PIP := -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
@@ -19,7 +20,7 @@ ALIKE := api cli clustering diagnostics features kernels methods models pipeline
 # Others than that of .venv, as far as they are installed.
 PYTHONS ?= 3.12 3.13
 
-.PHONY: help venv venv-lowest browser demo test test-all test-soak test-lowest test-pythons lint clean
+.PHONY: help venv venv-lowest browser demo docs test test-all test-soak test-lowest test-pythons lint clean
 
 help:
 	@echo "make demo          train the demo's DC-SVM, on data that ships with the package"
@@ -29,6 +30,7 @@ help:
 	@echo "make test-lowest   the quick tests at the lowest versions that pyproject.toml allows,"
 	@echo "                   of most the first case of each"
 	@echo "make test-pythons  the quick tests on Python $(PYTHONS), where they are installed"
+	@echo "make docs          the documentation's pages, docs/_build/index.html; warnings are errors"
 	@echo "make browser       Debian's Chromium and its driver, for a few long tests; as root"
 	@echo "make lint          ruff and mypy"
 	@echo "make venv          only the environment, with the dcsvm command in .venv/bin"
@@ -44,6 +46,15 @@ $(READY): pyproject.toml constraints.txt
 browser:
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || \
 		(apt-get update --quiet && apt-get install --quiet --yes chromium chromium-driver)
+
+# Only the pages need Sphinx, so that `make venv` is not longer for it.
+$(DOCS_READY): $(READY)
+	$(BIN)/uv pip install --quiet --group docs --python $(BIN)/python --constraint constraints.txt
+	@touch $@
+
+docs: $(DOCS_READY)
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --nitpicky docs docs/_build
+	@echo "docs/_build/index.html: $$(find docs/_build -name '*.html' | wc -l) pages"
 
 demo: $(READY)
 	$(BIN)/dcsvm demo
@@ -89,4 +100,4 @@ lint: $(READY)
 	$(BIN)/mypy
 
 clean:
-	rm -rf .venv .venv-* .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-* .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build docs/generated

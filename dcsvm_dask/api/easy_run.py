@@ -39,6 +39,13 @@ BASELINE_SHARE = 0.15
 class EasyRun(Run):
     """The run of the model that `easy` has trained, with its figures.
 
+    Parameters
+    ----------
+    folder : RunFolder
+        The run's folder in storage.
+    figures : dict
+        As the attribute has them.
+
     Attributes
     ----------
     figures : dict

@@ -286,6 +286,26 @@ def plan(data: Place, *, execution: Execution | None = None, **parameters: Any) 
 
     A sample of the rows is looked at, and kernel values are timed in this process, once what they
     need is compiled.
+
+    Parameters
+    ----------
+    data : str or path
+        A data set, as `ingest` makes it.
+    execution : Execution, optional
+        Where the run would be, as `train` has it.
+    **parameters
+        The parameters of `train`.
+
+    Returns
+    -------
+    Plan
+        Its ``stages``, and for all of them ``seconds(workers)``, ``most_bytes()`` of a worker,
+        ``kernel_values`` and ``disk_bytes``.
+
+    Raises
+    ------
+    InputError
+        If a parameter or the data cannot be used.
     """
     return plan_on(data, planned_workers(execution or Execution()), execution, **parameters)
 

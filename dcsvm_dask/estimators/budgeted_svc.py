@@ -155,10 +155,12 @@ class BudgetedSVC(ClassifierMixin, Budgeted):
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y
             As for `fit`; y may be of one class.
         classes : array-like, shape (n_classes,), optional
             All labels that will come; needed at the first call.
+        sample_weight : array-like, shape (n,), optional
+            As for `fit`.
 
         Returns
         -------

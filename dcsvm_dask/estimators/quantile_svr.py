@@ -24,9 +24,9 @@ Vector = NDArray[np.float64]
 class DCQuantileSVR(TaskRegressor):
     """Kernel quantile regression, exact to a tolerance.
 
-    Minimises 0.5 ||f||^2 + C sum_i pinball(y_i - f(x_i)), where pinball(r) is ``quantile`` r for
-    r > 0 and (1 - ``quantile``) |r| else: about that share of the targets lies below predictions.
-    Otherwise as `DCSVR`, whose other parameters and attributes it has.
+    Minimises half the squared norm of f plus C sum_i pinball(y_i - f(x_i)), where pinball(r) is
+    ``quantile`` r for r > 0 and (``quantile`` - 1) r else: about that share of the targets lies
+    below predictions. Otherwise as `DCSVR`, whose other parameters and attributes it has.
 
     Several quantiles are as many such problems. Up to 2,048 distinct rows they share a kernel
     matrix; their predictions share the kernel values of all support vectors. Nothing in the

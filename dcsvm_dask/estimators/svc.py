@@ -150,7 +150,7 @@ class DCSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
     shape_fit_ : tuple of two ints
         Shape of X.
     n_features_in_ : int
-    feature_names_in_ : ndarray, shape (n_features_in_,)
+    feature_names_in_ : ndarray, shape (n_features,)
         Where X has names that are strings.
 
     References

@@ -31,8 +31,8 @@ class DCSVR(TaskRegressor):
     epsilon : float, default 0.1
         Half the width of the tube in which errors cost nothing, 0 or more, in units of y.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default "epsilon_insensitive"
-        C max(0, |y - f| - epsilon), or C times its square, as LinearSVR has them. With the square
-        and ``epsilon=0`` it is kernel ridge regression with alpha = 1 / (2 C).
+        C max(0, abs(y - f) - epsilon), or C times its square, as LinearSVR has them. With the
+        square and ``epsilon=0`` it is kernel ridge regression with alpha = 1 / (2 C).
     kernel : str, default "rbf"
         Name of one of `dcsvm_dask.kernels.KERNELS`, as "linear" or "poly".
     degree : int, default 3
@@ -88,7 +88,7 @@ class DCSVR(TaskRegressor):
     n_iter_ : int
         Steps of two variables; 1 of a run of one SVM, whose blocks do not count them.
     objective_ : float
-        Dual objective 0.5 b'Kb - y'b + epsilon sum |b|, of the squared loss plus
+        Dual objective 0.5 b'Kb - y'b + epsilon sum abs(b), of the squared loss plus
         sum b_i^2 / (4 C_i).
     violation_ : float
         How far the solution is from optimal, by a gradient summed from scratch, in units of y.
@@ -101,7 +101,7 @@ class DCSVR(TaskRegressor):
     shape_fit_ : tuple of two ints
         Shape of X.
     n_features_in_ : int
-    feature_names_in_ : ndarray, shape (n_features_in_,)
+    feature_names_in_ : ndarray, shape (n_features,)
         Where X has names that are strings.
 
     References

@@ -1,0 +1,46 @@
+"""How `make docs` builds the site: Markdown by MyST, docstrings by numpydoc, commands by click."""
+
+from dcsvm_dask import __version__
+
+project = "dcsvm_dask"
+author = "the dcsvm_dask developers"
+copyright = f"2026, {author}"  # noqa: A001 (Sphinx calls it so)
+version = release = __version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_click",
+]
+exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+
+# Links to headings of other pages are checked as links to pages are.
+myst_heading_anchors = 3
+# Blocks without a language hold commands and what they print.
+highlight_language = "none"
+
+# In docstrings `name` is code, as in those of scikit-learn.
+default_role = "literal"
+autosummary_generate = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+# Every public function has a docstring, which describes its parameters and no others.
+numpydoc_validation_checks = {"GL08", "PR01", "PR02"}
+numpydoc_validation_exclude = {
+    r"^dcsvm_dask\.(search|train)$",  # `**parameters` are described by their own names
+    r"^dcsvm_dask\.Callback\.on_",  # the only parameter is the event
+    r"^dcsvm_dask\.(Execution$|StageDone|StopRun$)",  # fields stand below, each with its text
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"{project} {release}"
+html_show_sourcelink = False
+html_theme_options = {
+    "show_prev_next": False,
+    "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": ["sphinx-version"],
+}
