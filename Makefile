@@ -19,8 +19,10 @@ ALIKE := api cli clustering diagnostics features kernels methods models pipeline
 	solvers storage tasks
 # Others than that of .venv, as far as they are installed.
 PYTHONS ?= 3.12 3.13
+# Those that a release is for.
+DIST_PYTHONS ?= 3.11 3.12 3.13
 
-.PHONY: help venv venv-lowest browser demo docs test test-all test-soak test-lowest test-pythons lint clean
+.PHONY: help venv venv-lowest browser demo docs test test-all test-soak test-lowest test-pythons dist test-dist lint clean
 
 help:
 	@echo "make demo          train the demo's DC-SVM, on data that ships with the package"
@@ -31,6 +33,8 @@ help:
 	@echo "                   of most the first case of each"
 	@echo "make test-pythons  the quick tests on Python $(PYTHONS), where they are installed"
 	@echo "make docs          the documentation's pages, docs/_build/index.html; warnings are errors"
+	@echo "make dist          an sdist, and a wheel made from it, in dist/"
+	@echo "make test-dist     both in fresh environments of Python $(DIST_PYTHONS), where they are installed"
 	@echo "make browser       Debian's Chromium and its driver, for a few long tests; as root"
 	@echo "make lint          ruff and mypy"
 	@echo "make venv          only the environment, with the dcsvm command in .venv/bin"
@@ -94,10 +98,22 @@ test-python-%:
 	}; \
 	.venv-$*/bin/python $(PYTEST) -m "not long"
 
+dist: $(READY)
+	rm -rf dist
+	$(BIN)/uv build --quiet --python $(BIN)/python --out-dir dist
+	@ls -l dist
+
+test-dist: $(DIST_PYTHONS:%=test-dist-%)
+
+test-dist-%:
+	@python=$$(.ci/find-python $*); \
+	if [ -z "$$python" ]; then echo "Python $* is not installed: skipped"; exit 0; fi; \
+	for file in dist/*; do .ci/test-dist $(BIN)/uv "$$python" "$$file" || exit 1; done
+
 lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 clean:
-	rm -rf .venv .venv-* .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build docs/generated
+	rm -rf .venv .venv-* dist .demo .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build docs/generated

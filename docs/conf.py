@@ -1,6 +1,12 @@
 """How `make docs` builds the site: Markdown by MyST, docstrings by numpydoc, commands by click."""
 
+import sys
+from pathlib import Path
+from typing import Any
+
 from dcsvm_dask import __version__
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 project = "dcsvm_dask"
 author = "the dcsvm_dask developers"
@@ -12,11 +18,11 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx_click",
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 
+myst_enable_extensions = ["deflist"]
 # Links to headings of other pages are checked as links to pages are.
 myst_heading_anchors = 3
 # Blocks without a language hold commands and what they print.
@@ -44,3 +50,10 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
 }
+
+
+def setup(app: Any) -> None:
+    """Write the pages of the commands first."""
+    from command_pages import write_pages
+
+    app.connect("builder-inited", write_pages)

@@ -1,0 +1,53 @@
+"""Links and names of files in the pages; Sphinx checks those between pages of ``docs``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import pytest
+
+from dcsvm_dask.cli import COMMANDS, main
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *(
+        path
+        for name in ("benchmarks", "cluster", "pipelines")
+        for path in (ROOT / name).glob("*.md")
+    ),
+    *(path for path in (ROOT / "docs").rglob("*.md") if "generated" not in path.parts),
+]
+LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)")
+NAMED = re.compile(
+    r"\b((?:docs|cluster|examples|pipelines|tests)/[\w/.-]*\w\.(?:md|py|yaml|sh|toml|ipynb|txt))\b"
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_and_names_of_files_lead_somewhere(page: Path) -> None:
+    text = page.read_text()
+    absent = [link for link in LINK.findall(text) if not (page.parent / link).exists()]
+    if page.name != "CHANGELOG.md":  # which names files of earlier versions, too
+        absent += [name for name in NAMED.findall(text) if not (ROOT / name).exists()]
+    assert not absent
+
+
+def test_docstrings_name_pages_that_are_there() -> None:
+    named = {
+        name
+        for path in (ROOT / "dcsvm_dask").rglob("*.py")
+        for name in re.findall(r"\bdocs/[\w/]+\.md\b", path.read_text())
+    }
+    assert len(named) >= 2
+    assert all((ROOT / name).exists() for name in named), named
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_a_command_has_no_marks_of_its_layout(name: str) -> None:
+    command = main.get_command(click.Context(main), name)
+    assert command is not None
+    assert command.help
+    assert "\\b" not in command.help
