@@ -22,7 +22,7 @@ PAGES = [
 ]
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)")
 NAMED = re.compile(
-    r"\b((?:docs|cluster|examples|pipelines|tests)/[\w/.-]*\w\.(?:md|py|yaml|sh|toml|ipynb|txt))\b"
+    r"\b((?:docs|cluster|examples|pipelines|tests)/[\w/.-]*[a-z0-9]\.(?:md|py|yaml|sh|toml|ipynb|txt))\b"
 )
 
 
