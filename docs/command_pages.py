@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,12 @@ def write_pages(app: Any) -> None:
     folder = Path(app.srcdir, FOLDER)
     folder.mkdir(parents=True, exist_ok=True)
     top = click.Context(main, info_name="dcsvm")
+    items = [
+        f"[dcsvm {name}](/{FOLDER}/{name}.md)\n: {plain(text)}\n" for name, text in COMMANDS.items()
+    ]
+    pages = [f"/{FOLDER}/{name}" for name in COMMANDS]
+    tree = ["```{toctree}", ":hidden:", ":titlesonly:", "", *pages, "```", ""]
+    (folder / "list.txt").write_text("\n".join([*items, *tree]))
     for name in COMMANDS:
         command = main.get_command(top, name)
         assert command is not None
@@ -33,7 +40,7 @@ def page(command: click.Command, context: click.Context) -> str:
         if isinstance(one, click.Option)
     ]
     parts = [f"# {context.command_path}", f"```\n{usage}\n```"]
-    parts += map(paragraph, (command.help or "").split("\n\n"))
+    parts += map(paragraph, inspect.cleandoc(command.help or "").split("\n\n"))
     parts += ["## Options"]
     parts += [f"`{record[0]}`\n: {plain(record[1])}" for record in records if record]
     return "\n\n".join(parts) + "\n"

@@ -22,6 +22,8 @@ extensions = [
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 
+# The dashes of options stay two.
+smartquotes = False
 myst_enable_extensions = ["deflist"]
 # Links to headings of other pages are checked as links to pages are.
 myst_heading_anchors = 3
@@ -31,6 +33,7 @@ highlight_language = "none"
 # In docstrings `name` is code, as in those of scikit-learn.
 default_role = "literal"
 autosummary_generate = True
+autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 # Every public function has a docstring, which describes its parameters and no others.
@@ -44,6 +47,9 @@ numpydoc_validation_exclude = {
 html_theme = "pydata_sphinx_theme"
 html_title = f"{project} {release}"
 html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["lines.css"]
+html_sidebars = {"tutorial": []}
 html_theme_options = {
     "show_prev_next": False,
     "navbar_end": ["theme-switcher"],
