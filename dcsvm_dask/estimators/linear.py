@@ -90,7 +90,7 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
     verbose : int or bool, default 0
         Whether progress is printed.
     random_state : int, RandomState or None, default None
-        Of the order of rows in a pass; Newton's method has none. None is 0.
+        Seed of the order of rows in a pass; Newton's method has none. None is 0.
     max_iter : int, default 1000
         Most passes over the rows; with ``dual=False`` most steps of Newton's method, or passes over
         the weights.
@@ -113,7 +113,7 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
     gap_ : ndarray, shape (n_machines,)
         Primal minus dual values: how far, at most, the objectives are from the best ones.
     violation_ : ndarray, shape (n_machines,)
-        See `tol`.
+        How far the solution is from optimal, in the units of `tol`.
     n_features_in_ : int
     feature_names_in_ : ndarray, shape (n_features,)
         Where X has names that are strings.

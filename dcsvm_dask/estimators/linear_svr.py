@@ -57,7 +57,7 @@ class LinearDCSVR(RegressorMixin, LinearModel):
     verbose : int or bool, default 0
         Whether progress is printed.
     random_state : int, RandomState or None, default None
-        Of the order of rows in a pass; Newton's method has none. None is 0.
+        Seed of the order of rows in a pass; Newton's method has none. None is 0.
     max_iter : int, default 1000
         Most passes over the rows, or steps of Newton's method.
 
@@ -70,7 +70,7 @@ class LinearDCSVR(RegressorMixin, LinearModel):
     objective_ : float
         The dual objective.
     violation_ : float
-        See `tol`.
+        How far the solution is from optimal, in the units of `tol`.
     gap_ : float
         Primal minus dual value: an upper bound on how far `objective_` is from the least one.
     n_features_in_ : int

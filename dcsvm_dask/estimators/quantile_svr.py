@@ -52,7 +52,7 @@ stop_at, time_budget, run, client, callbacks, random_state, n_jobs
         Of several quantiles, and not of an early model: the share of training rows, by their
         weights, on which one lies above a higher one, before they are sorted.
     support_ : ndarray, shape (n_SV,), int32
-        Of several quantiles the rows that are support vectors of any of them.
+        Rows that are support vectors; of several quantiles those of any of them.
     dual_coef_ : ndarray or CSR, shape (n_quantiles, n_SV)
         A row for each quantile, as `n_support_`, `intercept_`, `objective_`, `violation_` and
         `n_iter_` have an entry for each. Of a single number these are as `DCSVR` has them.

@@ -36,11 +36,11 @@ class DCSVR(TaskRegressor):
     kernel : str, default "rbf"
         Name of one of `dcsvm_dask.kernels.KERNELS`, as "linear" or "poly".
     degree : int, default 3
-        Of the polynomial kernel.
+        Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default "scale"
         "scale": 1 / (n_features X.var()); "auto": 1 / n_features.
     coef0 : float, default 0.0
-        Of the kernels that have it, as "poly".
+        Constant term of the kernels that have one, such as "poly".
     fit_intercept : bool, default True
         Whether predictions have an offset.
     tol : float, default 1e-3
@@ -63,11 +63,11 @@ class DCSVR(TaskRegressor):
         A folder for the run, which is kept: `fit` goes on with what is there, `from_run` reads it.
         Its data lie beside it, as ``RUN.data.zarr``.
     client : distributed.Client, optional
-        Whose cluster trains; by default it is this process.
+        Client of the Dask cluster that trains; by default this process does.
     callbacks : sequence of dcsvm_dask.Callback, optional
         Called with the progress of a run; see `dcsvm_dask.Callback`.
     random_state : int, RandomState or None, default None
-        Of random subsets, which shape the way to the solution only. None is 0.
+        Seed of random subsets, which shape the way to the solution only. None is 0.
     n_jobs : int or None, default -1
         Threads; -1: as many as BLAS may use, one for each core unless the environment says
         otherwise. None is 1.
