@@ -45,6 +45,21 @@ def test_docstrings_name_pages_that_are_there() -> None:
     assert all((ROOT / name).exists() for name in named), named
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_of_pages_have_the_options_that_they_are_given(page: Path) -> None:
+    # A command in a block of code begins a line; it may go on in the next ones.
+    lines = re.sub(r"\\\n\s*", " ", page.read_text()).splitlines()
+    for line in lines:
+        words = re.sub(r"\s#.*", "", line.strip()).removeprefix("$ ").split()
+        if words[:1] != ["dcsvm"] or len(words) < 2 or words[1] not in COMMANDS:
+            continue
+        command = main.get_command(click.Context(main), words[1])
+        assert command is not None
+        known = {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+        given = {word.split("=")[0] for word in words if re.match(r"--?[A-Za-z]", word)}
+        assert given <= known | {"--help"}, line
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_a_command_has_no_marks_of_its_layout(name: str) -> None:
     command = main.get_command(click.Context(main), name)
