@@ -20,6 +20,7 @@ PAGES = [
     ),
     *(path for path in (ROOT / "docs").rglob("*.md") if "generated" not in path.parts),
 ]
+MEASURED = ("docs/comparison.md", "docs/compress.md")
 LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)")
 NAMED = re.compile(
     r"\b((?:docs|cluster|examples|pipelines|tests)/[\w/.-]*[a-z0-9]\.(?:md|py|yaml|sh|toml|ipynb|txt))\b"
@@ -43,6 +44,15 @@ def test_docstrings_name_pages_that_are_there() -> None:
     }
     assert len(named) >= 2
     assert all((ROOT / name).exists() for name in named), named
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/choosing.md"])
+def test_figures_are_those_of_the_pages_that_have_their_commands(name: str) -> None:
+    figure = re.compile(r"(?<!\d)\.\d{3,4}\b")
+    told = {one for page in MEASURED for one in figure.findall((ROOT / page).read_text())}
+    found = figure.findall((ROOT / name).read_text())
+    assert len(found) >= 10
+    assert set(found) <= told
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
