@@ -55,7 +55,7 @@ def command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    r"""Take SOURCE into a data set in Zarr.
+    """Take SOURCE into a data set in Zarr.
 
     SOURCE is svmlight / LIBSVM text, CSV or TSV, JSON lines (plain, .gz, .bz2, .xz), .npy, .npz
     with X_train, y_train, X_test, y_test (or CSR parts of them), Parquet, a Zarr group or another
@@ -71,7 +71,7 @@ def command(
     minmax    dense rows to [0, 1]; sparse rows divided by the largest absolute value
     standard  divided by the standard deviation; dense rows centred, sparse rows not
     unit      every row to Euclidean length 1
-    """
+    """  # noqa: D301 (click wants the character \\b)
     from dcsvm_dask.cli.info import describe, show
     from dcsvm_dask.data.ingest import ingest
 
