@@ -215,7 +215,7 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
     few = not facts.has_many and len(facts.words) <= MANY_CATEGORIES
     if choices.one_hot == AUTO and few and not signed:
         return _one_hot(facts, fill, shows)
-    raise InputError(f"the column {name!r} holds {_needs(facts, signed=signed)}")
+    raise InputError(f"the column {name!r} {_needs(facts, signed=signed)}")
 
 
 def _needs(facts: ColumnFacts, *, signed: bool) -> str:
@@ -223,14 +223,19 @@ def _needs(facts: ColumnFacts, *, signed: bool) -> str:
     name, sample = _quoted(facts.name), repr(next(iter(facts.words))[:40])
     if signed or all(map(_UNITS.fullmatch, facts.words)):
         return (
-            f"numbers with signs or units, such as {sample}: write them as plain numbers, or give "
-            f"--drop {name}, or where they are categories --one-hot {name}"
+            f"holds numbers with signs or units, such as {sample}: write them as plain numbers, or "
+            f"give --drop {name}, or where they are categories --one-hot {name}"
         )
-    held = f"words ({_counted(facts)}, such as {sample})"
-    one_hot, ordinal = f"--one-hot {name} (a feature for each)", f"--ordinal {name}:low<mid<high"
+    held = f"{_counted(facts)}, such as {sample}"
     if facts.has_many or len(facts.words) > MANY_CATEGORIES:
-        return f"{held}: give --drop {name}, {one_hot}, or {ordinal}"
-    return f"{held}: give {one_hot}, {ordinal}, or --drop {name}"
+        return (
+            f"holds words ({held}): give --drop {name}, or --one-hot {name} (a feature for each), "
+            f"or --ordinal {name}:low<mid<high"
+        )
+    return (
+        f"holds words ({held}): give --one-hot {name} (a feature for each), --ordinal "
+        f"{name}:low<mid<high, or --drop {name}"
+    )
 
 
 def refuse_unknown(name: str, choices: Choices, features: Sequence[str]) -> None:
