@@ -30,6 +30,7 @@ from dcsvm_dask.models.onnx import (
     ovo_onnx,
     ovr_onnx,
 )
+from dcsvm_dask.models.onnx_table import Column
 from dcsvm_dask.models.schemes import OneVsOne, OneVsRest, Outputs
 from dcsvm_dask.models.svc import to_linear_svm, to_one_class, to_ovo_svc, to_svc, to_svr
 from dcsvm_dask.prediction.pipeline_export import with_preparation
@@ -256,10 +257,12 @@ def export_onnx(run: RunFolder, target: Location, *, overwrite: bool = False) ->
         installed, or the file would be larger than 2 GB.
     """
     prepared = Preparation.read(run)
-    made_of, fill, columns = prepared.columns, None, ()
+    made_of, fill = prepared.columns, None
+    columns: tuple[Column, ...] = ()
     if made_of is not None:
         fill = made_of.fills
-        columns = () if fill is not None or made_of.is_plain else onnx_columns(made_of)
+        if fill is None and not made_of.is_plain:
+            columns = onnx_columns(made_of)
     output(target, "file", overwrite=overwrite)
     classes = label_array(prepared.labels) if prepared.labels else None
     own, scaling = prepared.scaling, RowScaling(fill=fill, columns=columns)
