@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from dcsvm_dask.cli.options import echo, quiet_option
 
-if TYPE_CHECKING:
-    from dcsvm_dask.storage.dataset import DataSet
-
 SHOWN = 8
 """Features whose ranges are printed."""
 SHOWN_COLUMNS = 20
 """Columns that were made numbers of which is printed how."""
-SEPARATORS = {" ": "blanks", "\t": "tab"}
 DROPPED = {"weight_0": "of weight 0", "train_rows": "beyond --train-rows"}
 
 
@@ -41,6 +37,7 @@ def command(place: str, as_json: bool, quiet: bool) -> None:
 
 def describe(place: Any) -> dict[str, Any]:
     """Return what a data set holds, JSON-able; only the named part if one is named."""
+    from dcsvm_dask.data.summary import reading_of
     from dcsvm_dask.storage.dataset import DataSet
     from dcsvm_dask.storage.location import Location
 
@@ -80,41 +77,6 @@ def describe(place: Any) -> dict[str, Any]:
     }
 
 
-def reading_of(data: DataSet) -> dict[str, Any]:
-    """Return how the source was read: format, label, header, separator, encoding."""
-    reading = data.reading
-    is_text = reading.get("separator") is not None
-    return {
-        "format": reading.get("format"),
-        "label": reading.get("label"),
-        "label_position": reading.get("position"),
-        "header": data.feature_names is not None if is_text else None,
-        "separator": reading.get("separator"),
-        "encoding": reading.get("encoding"),
-    }
-
-
-def reading_line(reading: dict[str, Any]) -> str:
-    """Return how the source was read, for users."""
-    said = f"read as {reading['format']}"
-    if reading["header"] is not None:
-        separator = SEPARATORS.get(reading["separator"], f"{reading['separator']!r}")
-        said += f" with{'' if reading['header'] else 'out'} a header, separator {separator}"
-    if reading["encoding"] is not None:
-        said += f", encoding {reading['encoding']}"
-    name, position = reading["label"], reading["label_position"]
-    if position is not None:
-        called = "" if name is None else f" {name!r}"
-        said += f"; label: column{called} (number {position}, from 0)"
-    elif name is not None:
-        said += f"; label: {name!r}"
-    elif reading["format"] == "svmlight text":
-        said += "; label: the first number of a line"
-    elif reading["format"] is not None:
-        said += "; label: given beside the rows"
-    return said
-
-
 def features_line(found: dict[str, Any]) -> str:
     """Return the first features with their ranges, for users."""
     names = found["feature_names"] or range(found["features"])
@@ -138,6 +100,8 @@ def dropped_line(dropped: dict[str, Any]) -> str:
 
 def show(found: dict[str, Any], *, warned: bool = False) -> None:
     """Print what `describe` found; without warnings where the user has been warned."""
+    from dcsvm_dask.data.summary import reading_line
+
     form = "sparse (CSR)" if found["sparse"] else "dense"
     echo(found["data"])
     echo(

@@ -126,7 +126,7 @@ def test_what_was_read_is_shown(table: Path, tmp_path: Path) -> None:
     )  # fmt: skip
     low, high = X[5:].min(axis=0).astype(float), X[5:].max(axis=0).astype(float)
     for line in (
-        "read as text with a header, separator ',', encoding utf-8; label: column 'kind' (number 0",
+        "read as text with a header, separator ',', encoding utf-8; label: column 'kind'\n",
         f"features: a {low[0]:.10g}..{high[0]:.10g}, c {low[2]:.10g}..{high[2]:.10g}\n",
         "rows dropped: 5 of weight 0, 15 beyond --train-rows\n",
         "class cat: ",
@@ -150,7 +150,7 @@ def test_what_was_read_is_shown(table: Path, tmp_path: Path) -> None:
 def test_only_some_features_of_wide_data_are_shown(tmp_path: Path) -> None:
     np.save(tmp_path / "a.npy", np.column_stack([np.eye(40), np.arange(40) % 2]))
     done = call("ingest", tmp_path / "a.npy", "--out", tmp_path / "a.zarr", "--rows", "2:")
-    assert "read as NumPy matrix; label: column (number 40, from 0)" in done.stdout
+    assert "read as NumPy matrix; label: column 41 (--label 40)" in done.stdout
     assert "features: 0 0..0, 1 0..0, 2 0..1, 3 0..1," in done.stdout
     assert " 7 0..1 and 32 more\n" in done.stdout
     assert "rows dropped: all outside of 2: (--rows)" in done.stdout

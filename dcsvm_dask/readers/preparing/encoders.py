@@ -61,6 +61,8 @@ class Encoder:
         None: such cells are refused.
     indicator : bool
         Whether a feature says which cells are missing.
+    n_missing : int or None
+        Missing cells of the training rows; None: not counted.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Encoder:
     form: str | None = None
     fill: float | str | tuple[float, ...] | None = None
     indicator: bool = False
+    n_missing: int | None = None
 
     @property
     def features(self) -> list[str]:
@@ -84,18 +87,6 @@ class Encoder:
     def is_plain(self) -> bool:
         """Whether the feature is the column's own number."""
         return self.kind == NUMBER and self.fill is None and not self.indicator
-
-    def described(self) -> str:
-        """Return what becomes of the column, for users."""
-        what = {
-            NUMBER: "number",
-            FLAG: "yes or no: 1 or 0",
-            ONE_HOT: f"{len(self.words)} categories",
-            ORDINAL: "<".join(self.words),
-            DATE: ", ".join(self.words),
-        }[self.kind]
-        filled = "" if self.fill is None else f"; missing: {self.fill}"
-        return f"{what}{filled}{', with an indicator' if self.indicator else ''}"
 
     def encode(self, column: Any, decimal: str) -> NDArray[np.float64]:
         """Return the features of some cells.

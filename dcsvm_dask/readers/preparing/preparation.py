@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.preparing.described import described
 from dcsvm_dask.readers.preparing.encoders import NUMBER, Encoder
 
 
@@ -83,7 +84,8 @@ class ColumnPreparation:
 
     def described(self) -> list[str]:
         """Return what becomes of the columns that are not plain numbers, for users."""
-        return [f"{one.name}: {one.described()}" for one in self.encoders if not one.is_plain]
+        told = [(one.name, described(one)) for one in self.encoders]
+        return [f"{name}: {text}" for name, text in told if text is not None]
 
     def refuse(self, what: str, instead: str) -> None:
         """Refuse something that takes the features, not the columns of the table.

@@ -222,7 +222,7 @@ class PreparedSource:
                 errors.append(str(error))
                 continue
             if encoder is not None:
-                encoders.append(encoder)
+                encoders.append(replace(encoder, n_missing=one.n_missing))
         if errors:
             more = len(errors) - SAID
             left = f"; {more} more columns need a choice" if more > 0 else ""

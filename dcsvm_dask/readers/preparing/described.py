@@ -1,0 +1,69 @@
+"""What becomes of a column of a table, in words."""
+
+from __future__ import annotations
+
+import re
+
+from dcsvm_dask.readers.preparing.encoders import DATE, FLAG, NUMBER, ONE_HOT, ORDINAL, Encoder
+
+SHOWN = 8
+"""Categories that are named."""
+_DIRECTIVES = {
+    "Y": "year", "y": "year of two digits", "m": "month", "d": "day", "b": "month's name",
+    "B": "month's name", "H": "hour", "I": "hour", "p": "AM or PM", "M": "minute", "S": "second",
+}  # fmt: skip
+"""The parts of a form of dates, by the letters of strptime."""
+
+
+def described(encoder: Encoder) -> str | None:
+    """Return what becomes of a column; None of a plain number without empty cells."""
+    filled = _filled(encoder)
+    if encoder.kind == NUMBER and not filled:
+        return None
+    return _what(encoder) + filled
+
+
+def form_in_words(form: str) -> str:
+    """Return a form of dates as people say it: day/month/year for ``%d/%m/%Y``."""
+    return re.sub(
+        "%(.)", lambda found: _DIRECTIVES.get(found[1], found[0]), form.replace("T%", " %")
+    )
+
+
+def _what(encoder: Encoder) -> str:
+    words = encoder.words
+    if encoder.kind == FLAG:
+        return "yes or no: 1 or 0"
+    if encoder.kind == ORDINAL:
+        return "<".join(words)
+    if encoder.kind == DATE:
+        form = "" if encoder.form is None else f" as {form_in_words(encoder.form)}"
+        return f"dates{form}: {', '.join(words)}"
+    if encoder.kind == ONE_HOT:
+        more = f" and {len(words) - SHOWN:,} more" if len(words) > SHOWN else ""
+        named = ", ".join(word[:40] for word in words[:SHOWN])
+        return f"{len(words):,} {'category' if len(words) == 1 else 'categories'}: {named}{more}"
+    return NUMBER
+
+
+def _filled(encoder: Encoder) -> str:
+    """Return what stands for empty cells; nothing where no training row has one."""
+    count, shows = encoder.n_missing, encoder.indicator
+    if count == 0 or (encoder.fill is None and not shows):
+        return ""
+    with_what = "0 in all of these" if encoder.fill is None else f"filled with {_fill(encoder)}"
+    more = f", and a feature {encoder.features[-1]!r}" if shows else ""
+    if count is None:  # an older data set has no counts
+        return f"; empty cells are {with_what}{more}"
+    return f"; {count:,} empty {'cell' if count == 1 else 'cells'}, {with_what}{more}"
+
+
+def _fill(encoder: Encoder) -> str:
+    fill = encoder.fill
+    if isinstance(fill, tuple):
+        named = zip(encoder.words, fill, strict=True)
+        return ", ".join(f"{part} {value:.10g}" for part, value in named)
+    if isinstance(fill, float | int):
+        is_word = encoder.kind == ORDINAL and float(fill).is_integer()
+        return encoder.words[int(fill)] if is_word else f"{fill:.10g}"
+    return str(fill)
