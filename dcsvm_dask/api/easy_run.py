@@ -11,6 +11,7 @@ from dcsvm_dask.api.easy_search import FOLDS, Clock, EasySearch
 from dcsvm_dask.api.ingesting import ingest
 from dcsvm_dask.api.or_resuming import train_or_resume
 from dcsvm_dask.api.run import Place, Run
+from dcsvm_dask.data.summary import summary_lines
 from dcsvm_dask.diagnostics.followers import followers
 from dcsvm_dask.errors import InputError, Terminated
 from dcsvm_dask.pipeline.rounds import Scored, choose, edges, training_seconds
@@ -162,16 +163,18 @@ def easy(
 
 
 def _read(source: Any, folder: EasyFolder, asked: dict[str, Any], words: Any, say: Any) -> None:
-    """Take the source into the data set; leave nothing where it cannot be taken."""
+    """Take the source into the data set and say how; leave nothing where it cannot be taken."""
     folder.clear()
     folder.write(asked=asked, state=READING, rounds=[], interrupted=False)
     try:
-        ingest(source, folder.data, report=lambda line: say(line, doing=True), **words)
-        if "test" not in DataSet.open(folder.data).parts:
+        data = ingest(source, folder.data, report=lambda line: say(line, doing=True), **words)
+        if "test" not in data.parts:
             raise InputError(f"{folder.place}: no rows are held out; give a test fraction")
     except InputError:
         folder.clear()
         raise
+    for line in summary_lines(data):
+        say(line)
     folder.write(state=SEARCHING)
 
 

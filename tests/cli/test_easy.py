@@ -43,7 +43,11 @@ def test_one_command_trains_and_names_the_next_ones(
     for line in ("largest class", "linear SVM", "balanced accuracy"):
         assert f"\n{line} " in done.stdout
     assert "night=cloudy" in invoke("info", run.parent / "data.zarr").stdout
-    for told in ("1 min (--minutes)", "first candidate", "training on 400 rows"):
+    for told in (
+        "1 min (--minutes)", "first candidate", "training on 400 rows",
+        "label: column 'particle'\n", "classes of the training rows: gamma ",
+        "column night: 2 categories: clear, cloudy\n",
+    ):  # fmt: skip
         assert told in done.stderr
     commands = [line for line in done.stdout.splitlines() if line.startswith("  dcsvm ")]
     assert [line.split()[1] for line in commands] == ["evaluate", "predict", "report"]
