@@ -17,6 +17,7 @@ import numpy as np
 import zarr
 
 import dcsvm_dask
+from dcsvm_dask.data.doubtful import doubts_of
 from dcsvm_dask.data.form import Form, choose_form, test_codes
 from dcsvm_dask.data.learn_columns import learn_columns
 from dcsvm_dask.data.made_with import made_with
@@ -27,12 +28,11 @@ from dcsvm_dask.data.split import Split
 from dcsvm_dask.data.write import write_part
 from dcsvm_dask.errors import DcsvmWarning, InputError, RunError
 from dcsvm_dask.masking import masked
-from dcsvm_dask.readers.columns import listed
 from dcsvm_dask.readers.labels import Label, LabelTable, canonical, choose_classes
 from dcsvm_dask.readers.preparing.choices import Choices
 from dcsvm_dask.readers.scaling import LEARNED, SCALES
 from dcsvm_dask.readers.signs import SignTable
-from dcsvm_dask.readers.source import Reading, Source
+from dcsvm_dask.readers.source import Reading
 from dcsvm_dask.readers.statistics import ScalingStatistics
 from dcsvm_dask.readers.survey import Survey
 from dcsvm_dask.readers.targets import TargetTable
@@ -254,7 +254,14 @@ def ingest(
                     "weight_0": train.left_out,
                     "train_rows": _left_over(train.n_rows, order, test_order),
                 },
-                "warnings": _warnings(train_source, survey, loss),
+                "warnings": doubts_of(
+                    train_source,
+                    survey,
+                    loss,
+                    () if targets else train.y.labels,
+                    () if targets else form.classes,
+                    () if targets else parts["train"]["counts"],
+                ),
                 # A data set as the source has properties of its own source.
                 **getattr(train_source, "about", {}),
                 "made_with": made,
@@ -318,29 +325,6 @@ def _left_over(n: int, order: Any, test_order: Any) -> int:
     if order is None:
         return 0
     return int(n - len(order) - (0 if test_order is None else len(test_order)))
-
-
-def _warnings(source: Source, survey: Survey, loss: RoundingLoss) -> list[str]:
-    """Return the warnings for the user."""
-    texts = []
-    names = source.feature_names
-    numbered = survey.index_like(names)
-    if numbered and not hasattr(source, "about"):  # a data set was checked at its ingest
-        called = listed([str(k) if names is None else repr(names[k]) for k in numbered])
-        what = (
-            "feature looks like a row number"
-            if len(numbered) == 1
-            else "features look like row numbers"
-        )
-        texts.append(
-            f"{masked(source.name)}: {len(numbered)} {what}, such as the index that pandas writes: "
-            f"{called}; drop columns that mean nothing for other rows (--drop NAME, in Python "
-            "drop=[NAME], or to_csv(index=False) where the file is written)"
-        )
-    rounding = loss.warning(names)
-    if rounding is not None:
-        texts.append(f"{masked(source.name)}: {rounding}")
-    return texts
 
 
 def _refuse_others(place: Location, overwrite: bool) -> None:

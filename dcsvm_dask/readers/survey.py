@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dcsvm_dask.kernels.rows import Rows
+from dcsvm_dask.readers.identifiers import names_identifier
 from dcsvm_dask.readers.statistics import Ranges, Vector
 
 LEAST_ROWS = 20
@@ -75,6 +76,17 @@ class Survey:
         found = set() if self._possible is None else self._numbered().intersection(self._possible)
         unnamed = {k for k, name in enumerate(names or ()) if _UNNAMED.fullmatch(name)}
         return sorted(found | unnamed)
+
+    def id_like(self, names: Sequence[str] | None) -> list[int]:
+        """Return other features that identify rows by their names and are distinct whole numbers.
+
+        They are distinct within every block.
+        """
+        if self._possible is None or self._n_rows < LEAST_ROWS:
+            return []
+        others = set(self._possible.tolist()).difference(self.index_like(names))
+        named = names or ()
+        return [k for k in sorted(others) if k < len(named) and names_identifier(named[k])]
 
     def _numbered(self) -> set[int]:
         assert self._possible is not None

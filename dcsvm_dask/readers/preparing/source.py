@@ -21,6 +21,7 @@ from dcsvm_dask.readers.preparing.cells import (
     words_of,
 )
 from dcsvm_dask.readers.preparing.choices import Choices
+from dcsvm_dask.readers.preparing.doubts import NaCells, doubts
 from dcsvm_dask.readers.preparing.encoders import NUMBER, BadCellError, Encoder
 from dcsvm_dask.readers.preparing.learning import (
     ColumnFacts,
@@ -63,6 +64,8 @@ class PreparedSource:
     ----------
     preparation : ColumnPreparation or None
         None until `learn` was called.
+    doubts : list of str
+        Sentences about columns that may mean something else than what they became.
     """
 
     parses = True
@@ -81,6 +84,7 @@ class PreparedSource:
     ) -> None:
         self.name, self._table, self._choices = table.name, table, choices or Choices()
         self._y = y
+        self.doubts: list[str] = []
         self.preparation = None if expected is None else expected.columns or plain_columns(expected)
         known = None
         if self.preparation is not None:
@@ -180,7 +184,7 @@ class PreparedSource:
 
     def _collected(self, chosen: Chosen | None) -> list[ColumnFacts]:
         choices, names = self._choices, self.input_names
-        self._passed = 0
+        self._passed, self._na = 0, NaCells(names)
         keeps = choices.missing in ("median", "indicator")
         words = set(choices.named)
         facts = [
@@ -190,6 +194,7 @@ class PreparedSource:
         start = 0
         for batch in self._table.batches(self._layout.features, self._numbers):
             self._check_types(batch)
+            self._na.update(batch)
             n = len(batch[0])
             rows = np.arange(start, start + n)
             batch, rows = self._without_missing(batch, rows)
@@ -236,9 +241,11 @@ class PreparedSource:
             raise InputError(
                 f"{self.name}: two features would be called {repeated[0]!r}; rename a column"
             )
+        self.doubts = doubts(facts, encoders, self._na)
         self._described()
 
     _passed = 0
+    _na: NaCells
     _numbers: frozenset[int] = frozenset()
 
     def count(self) -> int:

@@ -1,0 +1,106 @@
+"""What an ingest warns of: features, labels and columns that may mean something else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dcsvm_dask.masking import masked
+from dcsvm_dask.numbers import counted
+from dcsvm_dask.readers.columns import listed
+from dcsvm_dask.readers.labels import Label
+from dcsvm_dask.readers.preparing.doubts import spelled_alike
+from dcsvm_dask.readers.source import Source
+from dcsvm_dask.readers.survey import Survey
+from dcsvm_dask.storage.rounding import RoundingLoss
+
+FEW_ROWS, FEW_SHARE = 10, 1e-3
+"""Rows of a class, and their share of all, below which it may be a mistake."""
+
+
+def doubts_of(
+    source: Source,
+    survey: Survey,
+    loss: RoundingLoss,
+    labels: Sequence[Label],
+    classes: Sequence[Label],
+    counts: Sequence[int],
+) -> list[str]:
+    """Return the warnings for the user.
+
+    Parameters
+    ----------
+    source : Source
+    survey : Survey
+    loss : RoundingLoss
+    labels : sequence
+        The labels of the source; empty of targets.
+    classes : sequence
+        What they became.
+    counts : sequence of int
+        Training rows of each class.
+    """
+    texts = [loss.warning(source.feature_names)]
+    if not hasattr(source, "about"):  # a data set was checked at its ingest
+        texts = [*_of_features(source.feature_names, survey), *texts]
+        if source.feature_names is not None:  # a table that people have written
+            texts += getattr(source, "doubts", ())
+            texts += [_of_labels(labels), _of_classes(classes, counts)]
+    return [f"{masked(source.name)}: {text}" for text in texts if text is not None]
+
+
+def _of_features(names: Sequence[str] | None, survey: Survey) -> list[str]:
+    found = []
+    numbered = survey.index_like(names)
+    if numbered:
+        what = (
+            "feature looks like a row number"
+            if len(numbered) == 1
+            else "features look like row numbers"
+        )
+        found.append(
+            f"{len(numbered)} {what}, such as the index that pandas writes: "
+            f"{_called(numbered, names)}; drop columns that mean nothing for other rows (--drop "
+            "NAME, in Python drop=[NAME], or to_csv(index=False) where the file is written)"
+        )
+    identifying = survey.id_like(names)
+    if identifying:
+        what = (
+            "feature looks like an identifier"
+            if len(identifying) == 1
+            else "features look like identifiers"
+        )
+        found.append(
+            f"{len(identifying)} {what}, by name and by distinct whole numbers: "
+            f"{_called(identifying, names)}; drop what identifies rows and says nothing of others "
+            "(--drop NAME, in Python drop=[NAME])"
+        )
+    return found
+
+
+def _called(features: Sequence[int], names: Sequence[str] | None) -> str:
+    return listed([str(k) if names is None else repr(names[k]) for k in features])
+
+
+def _of_labels(labels: Sequence[Label]) -> str | None:
+    alike = spelled_alike(labels)
+    if alike is None:
+        return None
+    return (
+        f"labels differ only by case or blanks: {alike}; write them alike where they mean one class"
+    )
+
+
+def _of_classes(classes: Sequence[Label], counts: Sequence[int]) -> str | None:
+    n = sum(counts)
+    # Of fewer than 100 rows a tenth is enough.
+    least = max(min(FEW_ROWS, n / 10), FEW_SHARE * n)
+    pairs: list[tuple[Label, Any]] = list(zip(classes, counts, strict=True))
+    few = [f"{label} ({count:,})" for label, count in pairs if count < least]
+    if not few:
+        return None
+    what = "class has" if len(few) == 1 else "classes have"
+    return (
+        f"{len(few):,} {what} few of the {counted(n, 'training row')}: {listed(few)}; correct "
+        "labels that are mistakes; `dcsvm train --class-weight balanced` weighs rare classes"
+    )

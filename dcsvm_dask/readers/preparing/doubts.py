@@ -1,0 +1,130 @@
+"""Columns of a table that may mean something else than what they were read as."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dcsvm_dask.readers.preparing.cells import is_text
+from dcsvm_dask.readers.preparing.described import form_in_words
+from dcsvm_dask.readers.preparing.encoders import DATE, ONE_HOT, ORDINAL, Encoder
+
+if TYPE_CHECKING:
+    from dcsvm_dask.readers.preparing.learning import ColumnFacts
+
+NA = "NA"
+NA_SHARE = 0.05
+"""Share of cells from which on NA may be a category."""
+SHOWN = 3
+"""Groups of words that a message names."""
+
+
+class NaCells:
+    """Counts the cells of each column that are the word NA.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._n_rows = 0
+        self._counts = dict.fromkeys(names, 0)
+
+    def update(self, batch: Sequence[Any]) -> None:
+        """Add the cells of a batch, a `pyarrow.Array` for each column."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        self._n_rows += len(batch[0])
+        for name, column in zip(self._counts, batch, strict=True):
+            if is_text(column.type) and not pa.types.is_null(column.type):
+                trimmed = pc.utf8_trim_whitespace(pc.cast(column, pa.string()))
+                self._counts[name] += pc.sum(pc.equal(trimmed, NA)).as_py() or 0
+
+    def share(self, name: str) -> float:
+        """Return the share of a column's cells that are the word NA."""
+        return self._counts[name] / max(1, self._n_rows)
+
+
+def doubts(facts: Sequence[ColumnFacts], encoders: Sequence[Encoder], na: NaCells) -> list[str]:
+    """Return a sentence for each doubt about what columns became.
+
+    Parameters
+    ----------
+    facts : sequence of ColumnFacts
+        Of all columns.
+    encoders : sequence of Encoder
+        Of those that are features.
+    na : NaCells
+    """
+    known = {one.name: one for one in facts}
+    found = [
+        text
+        for encoder in encoders
+        for text in (_alike(encoder), _of_dates(encoder, known[encoder.name]), _of_na(encoder, na))
+    ]
+    return [text for text in found if text is not None]
+
+
+def spelled_alike(words: Iterable[Any]) -> str | None:
+    """Return the words that differ only by case or blanks, for a message; None without any."""
+    groups = defaultdict(list)
+    for word in words:
+        if isinstance(word, str):
+            groups["".join(word.split()).casefold()].append(word)
+    alike = [" and ".join(map(repr, sorted(group))) for group in groups.values() if group[1:]]
+    more = f" and {len(alike) - SHOWN:,} more" if len(alike) > SHOWN else ""
+    return ", ".join(alike[:SHOWN]) + more if alike else None
+
+
+def _alike(encoder: Encoder) -> str | None:
+    alike = spelled_alike(encoder.words) if encoder.kind == ONE_HOT else None
+    if alike is None:
+        return None
+    return (
+        f"the column {encoder.name!r} has categories that differ only by case or blanks: {alike}; "
+        "write them alike where they mean the same"
+    )
+
+
+def _of_dates(encoder: Encoder, facts: ColumnFacts) -> str | None:
+    """Return that day and month may be the other way round, where all dates could be both."""
+    form = encoder.form
+    if encoder.kind != DATE or form is None or facts.has_many or "." in form:
+        return None  # dates with dots begin with the day everywhere
+    days = [form.find(letter) for letter in ("%d", "%m", "%Y")]
+    if -1 in days or days[2] < max(days[:2]):  # a date that begins with the year is clear
+        return None
+    other = form.translate(str.maketrans("dm", "md"))
+    if not _all_dates(list(facts.words), other):
+        return None
+    return (
+        f"the dates of the column {encoder.name!r}, such as {next(iter(facts.words))!r}, are read "
+        f"as {form_in_words(form)}, but all could be {form_in_words(other)}, too; write them as "
+        "year-month-day where that is meant"
+    )
+
+
+def _all_dates(words: Sequence[str], form: str) -> bool:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        pc.strptime(pa.array(words, pa.string()), format=form, unit="s")
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _of_na(encoder: Encoder, na: NaCells) -> str | None:
+    share = na.share(encoder.name)
+    # With an indicator it is a category: the feature that says which cells are empty.
+    if encoder.kind not in (ONE_HOT, ORDINAL) or encoder.indicator or share <= NA_SHARE:
+        return None
+    return (
+        f"NA stands in {share:.0%} of the cells of the column {encoder.name!r} and is read as an "
+        "empty cell; where it is a category, write another word for it, or give --missing indicator"
+    )

@@ -1,0 +1,141 @@
+"""What an ingest warns of: labels, classes, identifiers, dates and NA that are doubtful."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dcsvm_dask.data.ingest import ingest
+from dcsvm_dask.errors import DcsvmWarning
+from dcsvm_dask.readers.identifiers import names_identifier
+
+N = 60
+EVERY = np.arange(N)
+RNG = np.random.default_rng(0)
+LABELS = np.array(["yes", "no"])[EVERY % 2]
+WORDS = np.array(["x", "y", "z"])[EVERY % 3]
+
+
+def warned(folder: Path, columns: dict[str, Any], y: Any = LABELS, **words: Any) -> list[str]:
+    """Return what the ingest of a table warns of, each warning once."""
+    frame = pd.DataFrame({"height": RNG.normal(size=len(y)), **columns, "y": y})
+    frame.to_csv(folder / "t.csv", index=False)
+    how = {"one_hot": "auto", "dates": "parts", "missing": "median", "overwrite": True, **words}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        data = ingest(folder / "t.csv", folder / "d.zarr", **how)
+    assert all(issubclass(one.category, DcsvmWarning) for one in caught)
+    assert data.warnings == [str(one.message) for one in caught]
+    return [text.partition(": ")[2] for text in data.warnings]
+
+
+def test_an_ordinary_table_warns_of_nothing(tmp_path: Path) -> None:
+    days = (pd.Timestamp("2023-01-01") + pd.to_timedelta(9 * EVERY, "D")).strftime("%m/%d/%Y")
+    columns = {
+        "word": WORDS,
+        "day": days,
+        "room_id": EVERY // 2,
+        "paid": 100 + 3 * EVERY,
+        "few": np.where(EVERY % 30 == 1, "NA", WORDS),
+        "age": np.where(EVERY % 5 == 1, np.nan, EVERY % 7),
+    }
+    assert warned(tmp_path, columns) == []
+
+
+def test_labels_that_differ_by_case(tmp_path: Path) -> None:
+    labels = np.where(EVERY % 4 == 0, " Yes", LABELS)
+    (said,) = warned(tmp_path, {}, labels)
+    assert said == (
+        "labels differ only by case or blanks: 'Yes' and 'yes'; write them alike where they mean "
+        "one class"
+    )
+
+
+def test_categories_that_differ_by_case_or_blanks(tmp_path: Path) -> None:
+    towns = np.array(["New York", "new york", "Bonn", "NewYork"])[EVERY % 4]
+    (said,) = warned(tmp_path, {"town": towns})
+    assert said.startswith("the column 'town' has categories that differ only by case or blanks: ")
+    assert "'New York' and 'NewYork' and 'new york';" in said
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ((31, 29), None),
+        ((3, 2), None),
+        ((55, 5), "b (5)"),
+        ((300, 9), "b (9)"),
+        ((300, 10), None),
+        ((12_000, 11), "b (11)"),
+    ],
+)
+def test_classes_of_few_rows(counts: tuple[int, int], said: str | None, tmp_path: Path) -> None:
+    found = warned(tmp_path, {}, np.repeat(["a", "b"], counts))
+    if said is None:
+        assert found == []
+        return
+    n = sum(counts)
+    assert found[0].startswith(
+        f"1 class has few of the {n:,} training rows: {said}; correct labels"
+    )
+
+
+def test_a_column_that_identifies_rows(tmp_path: Path) -> None:
+    numbers = RNG.permutation(3 * N)[:N] + 10_000
+    (said,) = warned(tmp_path, {"Customer ID": numbers})
+    assert said.startswith("1 feature looks like an identifier, by name and by distinct whole")
+    assert "numbers: 'Customer ID'; drop what identifies rows" in said
+    assert warned(tmp_path, {"Customer ID": numbers // 100}) == []
+    assert warned(tmp_path, {"income": numbers}) == []
+    (said,) = warned(tmp_path, {"id": EVERY})  # as a row number, once
+    assert "looks like a row number" in said
+
+
+@pytest.mark.parametrize(
+    "name", ["id", "ID", "user_id", "userid", "customerId", "CustomerID", "Order ID", "invoice nr",
+             "Number", "key", "serial-number"],
+)  # fmt: skip
+def test_names_of_identifiers(name: str) -> None:
+    assert names_identifier(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["paid", "citric acid", "grid", "number of rooms", "width", "idle", "id2", "", "7"]
+)
+def test_other_names(name: str) -> None:
+    assert not names_identifier(name)
+
+
+def test_dates_that_could_be_two_ways_round(tmp_path: Path) -> None:
+    days = [f"{1 + k % 12:02}/{1 + k % 7:02}/2023" for k in range(N)]
+    (said,) = warned(tmp_path, {"day": days})
+    assert said == (
+        "the dates of the column 'day', such as '01/01/2023', are read as month/day/year, but all "
+        "could be day/month/year, too; write them as year-month-day where that is meant"
+    )
+    clear = [f"{day[6:]}-{day[3:5]}-{day[:2]}" for day in days]
+    assert warned(tmp_path, {"day": clear}) == []
+    assert warned(tmp_path, {"day": [day.replace("/", ".") for day in days]}) == []
+
+
+@pytest.mark.parametrize("missing", ["median", "drop", "indicator"])
+def test_na_in_a_column_of_words(missing: str, tmp_path: Path) -> None:
+    words = np.where(EVERY % 5 == 1, "NA", WORDS)
+    numbers = np.where(EVERY % 5 == 1, "NA", "7")
+    said = warned(tmp_path, {"alley": words, "age": numbers}, missing=missing)
+    if missing == "indicator":  # a feature says where NA stands
+        assert said == []
+    else:
+        assert said == [
+            (
+                "NA stands in 20% of the cells of the column 'alley' and is read as an empty cell; "
+                "where it is a category, write another word for it, or give --missing indicator"
+            )
+        ]
+    other = np.where(EVERY % 5 == 1, "", WORDS)
+    assert warned(tmp_path, {"alley": other}, missing=missing) == []
