@@ -15,7 +15,9 @@ from dcsvm_dask.readers.preparing.cells import (
     date_parts,
     flags_in,
     is_date,
+    is_text,
     numbers_of,
+    sign_in,
     words_of,
 )
 from dcsvm_dask.readers.source import FILL_IN
@@ -55,7 +57,7 @@ class Encoder:
     words : tuple of str
         Categories, ordered words, or the parts of a date; empty for numbers and flags.
     form : str or None
-        Form of dates that are text.
+        Form of dates that are text, or the sign of a currency or per cent that all numbers have.
     fill : float, str, tuple of float or None
         What stands for a missing cell: a number, a category, or a number for each part of a date.
         None: such cells are refused.
@@ -83,12 +85,13 @@ class Encoder:
     @property
     def is_plain(self) -> bool:
         """Whether the feature is the column's own number."""
-        return self.kind == NUMBER and self.fill is None and not self.indicator
+        as_it_is = self.fill is None and self.form is None and not self.indicator
+        return self.kind == NUMBER and as_it_is
 
     def described(self) -> str:
         """Return what becomes of the column, for users."""
         what = {
-            NUMBER: "number",
+            NUMBER: "number" if self.form is None else f"number, written with {self.form}",
             FLAG: "yes or no: 1 or 0",
             ONE_HOT: f"{len(self.words)} categories",
             ORDINAL: "<".join(self.words),
@@ -150,6 +153,8 @@ class Encoder:
             if wrong.any():  # yes and no, which another format has as 1 and 0
                 numbers, wrong = _with_flags(column, numbers, wrong)
             self._refuse(wrong, column, "is not a number")
+            if is_text(column.type):
+                self._check_sign(column)
             return numbers[:, None], np.isnan(numbers)
         if self.kind == DATE:
             form = self.form
@@ -172,6 +177,15 @@ class Encoder:
         self._refuse(np.isnan(numbers) & ~missing, column, what)
         return numbers[:, None], missing
 
+    def _check_sign(self, column: Any) -> None:
+        """Refuse numbers with another sign than those of the training rows, or without a %."""
+        sign = sign_in(column) or None
+        if sign != self.form and (sign or self.form == "%"):
+            said = (
+                f"is a number {_with(sign)}, and those of the training rows are {_with(self.form)}"
+            )
+            raise BadCellError(0, self.name, said)
+
     def _refuse(self, wrong: NDArray[np.bool_], column: Any, what: str) -> None:
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
@@ -188,6 +202,10 @@ def _with_flags(
         return numbers, wrong
     looked_up = _looked_up(words, known)
     return np.where(wrong, looked_up, numbers), wrong & np.isnan(looked_up)
+
+
+def _with(sign: str | None) -> str:
+    return f"with {sign}" if sign else "without a sign"
 
 
 def shown(cell: Any) -> str:

@@ -18,8 +18,10 @@ from dcsvm_dask.readers.preparing.cells import (
     date_parts,
     flags_in,
     is_date,
+    is_text,
     missing_of,
     numbers_of,
+    sign_in,
     words_of,
 )
 from dcsvm_dask.readers.preparing.choices import AUTO, Choices
@@ -66,6 +68,7 @@ class ColumnFacts:
         self.n_missing, self.n_wrong, self.n_numbers = 0, 0, 0
         self.first_missing: int | None = None
         self.first_wrong: tuple[int, str] | None = None
+        self.signs: set[str] = set()
         self.words: Counter[str] = Counter()
         self.has_many = False
         self.form: str | None = None
@@ -100,6 +103,8 @@ class ColumnFacts:
         self.n_numbers += int(good.sum())
         if self._keeps:
             self._numbers.append(numbers[good])
+        if good.any() and is_text(column.type):
+            self.signs.add(sign_in(column) or "")
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
             if self.first_wrong is None:
@@ -177,8 +182,8 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
         raise BadCellError(
             facts.first_missing,
             name,
-            f"is empty, as {facts.n_missing:,} of this column are; fill in or drop such rows, or "
-            "give --missing drop, median or indicator, or --drop the column",
+            f"is empty, as {facts.n_missing:,} of the training rows are there; fill in or drop "
+            "such rows, or give --missing drop, median or indicator, or --drop the column",
         )
     if name in choices.ordinal:
         return _ordinal(facts, choices.ordinal[name], fill, shows)
@@ -200,7 +205,14 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
         middle = facts.median_date()[: len(parts)] if fill else None
         return Encoder(name, DATE, parts, facts.form, middle, shows)
     if not facts.n_wrong:
-        return Encoder(name, NUMBER, fill=facts.median() if fill else None, indicator=shows)
+        if len(facts.signs) > 1:
+            raise InputError(
+                f"the column {name!r} holds numbers with {max(facts.signs)} and without: write all "
+                f"in one way, or --drop {_quoted(name)}"
+            )
+        sign = max(facts.signs, default="") or None
+        middle = facts.median() if fill else None
+        return Encoder(name, NUMBER, form=sign, fill=middle, indicator=shows)
     flags = None if facts.has_many or facts.n_numbers else flags_in(list(facts.words))
     if flags is not None:
         usual = flags.get(facts.usual_word() or "") if fill else None
