@@ -68,7 +68,8 @@ def test_columns_of_words_are_refused_with_what_to_do(tmp_path: Path) -> None:
 @pytest.mark.parametrize("hole", ["", "NA", "?", "null"])
 def test_missing_cells_are_refused_with_their_line(hole: str, tmp_path: Path) -> None:
     frame = FRAME.assign(age=np.where(GONE, hole, AGE.astype(int).astype(str)))
-    with pytest.raises(InputError, match=r"line 5: column 2 \('age'\) is empty.* as 11 .*--missing"):
+    said = r"line 5: column 2 \('age'\) is empty.* as 11 .*--missing"
+    with pytest.raises(InputError, match=said):
         taken(frame, tmp_path, one_hot="auto")
 
 
