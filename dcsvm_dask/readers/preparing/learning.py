@@ -211,8 +211,8 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
                 f"in one way, or --drop {_quoted(name)}"
             )
         sign = max(facts.signs, default="") or None
-        middle = facts.median() if fill else None
-        return Encoder(name, NUMBER, form=sign, fill=middle, indicator=shows)
+        median = facts.median() if fill else None
+        return Encoder(name, NUMBER, form=sign, fill=median, indicator=shows)
     flags = None if facts.has_many or facts.n_numbers else flags_in(list(facts.words))
     if flags is not None:
         usual = flags.get(facts.usual_word() or "") if fill else None
