@@ -7,7 +7,10 @@ import os
 import shutil
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 from dcsvm_dask.errors import InputError
@@ -77,11 +80,10 @@ def memory_of_workers(limit: str | int | None, workers: int) -> int:
     InputError
         If the limit is not a positive size.
     """
-    from dask.utils import parse_bytes
-    from distributed.system import MEMORY_LIMIT
-
     if limit is None:
-        return int(MEMORY_LIMIT) // max(1, workers)
+        return _memory_of_machine() // max(1, workers)
+    from dask.utils import parse_bytes
+
     try:
         found = int(parse_bytes(limit))
     except (ValueError, TypeError, OverflowError) as error:
@@ -91,6 +93,16 @@ def memory_of_workers(limit: str | int | None, workers: int) -> int:
     if found <= 0:
         raise InputError(f"memory-limit must be a size like 800MB or 2GiB, got {limit!r}")
     return found
+
+
+@cache
+def _memory_of_machine() -> int:
+    """Return the bytes of memory of the machine or of its control group, as Dask counts them."""
+    package = find_spec("distributed")
+    assert package is not None
+    assert package.origin is not None
+    # Importing the package takes most of a second, running this file of it alone a millisecond.
+    return int(run_path(str(Path(package.origin).with_name("system.py")))["MEMORY_LIMIT"])
 
 
 def check_memory(
