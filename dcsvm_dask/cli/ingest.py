@@ -55,7 +55,7 @@ def command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    r"""Take SOURCE into a data set in Zarr.
+    """Take SOURCE into a data set in Zarr.
 
     SOURCE is svmlight / LIBSVM text, CSV or TSV, JSON lines (plain, .gz, .bz2, .xz), .npy, .npz
     with X_train, y_train, X_test, y_test (or CSR parts of them), Parquet, a Zarr group or another
@@ -65,12 +65,10 @@ def command(
     Without --label the last column is the label; a table of which another column has a usual name
     of one (label, target, class, y) is refused until --label says which it is.
 
-    \b
-    auto      dense rows standard, sparse rows minmax; none where values lie in [-1, 1] or are
-              standardised already
-    minmax    dense rows to [0, 1]; sparse rows divided by the largest absolute value
-    standard  divided by the standard deviation; dense rows centred, sparse rows not
-    unit      every row to Euclidean length 1
+    --scale minmax takes dense rows to [0, 1] and divides sparse rows by the largest absolute
+    value; standard divides by the standard deviation and centres dense rows; unit gives every row
+    the Euclidean length 1; auto is standard for dense and minmax for sparse rows, and none where
+    values lie in [-1, 1] or are standardised already.
     """
     from dcsvm_dask.cli.info import describe, show
     from dcsvm_dask.data.ingest import ingest

@@ -37,7 +37,7 @@ class Graph:
 
     def __init__(self, prefix: str = "") -> None:
         if find_spec("onnx") is None:
-            raise InputError("export to ONNX needs onnx: pip install 'dcsvm-dask[onnx]'")
+            raise InputError("export to ONNX needs onnx: pip install onnx")
         self._prefix = prefix
         self._nodes: list[Any] = []
         self._constants: list[Any] = []

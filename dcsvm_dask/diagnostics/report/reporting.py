@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from dcsvm_dask.diagnostics.report.page import available
+from dcsvm_dask.diagnostics.report.page import NEEDED, available
 from dcsvm_dask.runtime.announcer import INTERRUPTED, TERMINATED
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import RunEnds, Said
@@ -35,7 +35,7 @@ class Reporting(Callback):
     def write(self) -> None:
         """Write the report, or report why it cannot be written."""
         if not available():
-            self._say("no report: it needs bokeh (pip install 'dcsvm-dask[report]')")
+            self._say(f"no report: {NEEDED}")
             return
         try:
             from dcsvm_dask.diagnostics.report.report import report
