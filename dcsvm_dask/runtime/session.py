@@ -388,24 +388,26 @@ def _opened(
             yield executor
         return
     workers = execution.n_workers()
-    # Workers load what is compiled by themselves; nothing is computed here then.
-    if compiles or not (workers and is_compiled()):
+
+    def load() -> None:
         announcer.say("loading compiled code", doing=True)
         compiling = "compiling (about half a minute, once)"
-        warm_up(
-            lambda: announcer.say(compiling, doing=True),
-            **dict.fromkeys(compiles, True),
-        )
+        warm_up(lambda: announcer.say(compiling, doing=True), **dict.fromkeys(compiles, True))
+
     if not workers:
+        load()
         with in_process(announcer) as executor:
             yield executor
         return
+    if not is_compiled():  # workers load what is there when they start
+        load()
     announcer.say(f"starting {workers} local worker(s)", doing=True)
     from dcsvm_dask.runtime.cluster.connect import local_cluster
     from dcsvm_dask.runtime.cluster.kinds import settings
 
     how = settings(execution.file or ClusterFile("", LOCAL))
-    with local_cluster(workers, execution.memory(), announcer, how, run) as executor:
+    memory = execution.memory()
+    with local_cluster(workers, memory, announcer, how, run, load) as executor:
         yield executor
 
 

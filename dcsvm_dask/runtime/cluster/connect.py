@@ -57,6 +57,7 @@ def local_cluster(
     announcer: Announcer,
     settings: Mapping[str, Any],
     run: BegunBy | None = None,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> Iterator[Executor]:
     """Start a local cluster of processes with one thread each.
 
@@ -74,6 +75,8 @@ def local_cluster(
         Dask's configuration with dotted names.
     run : BegunBy, optional
         The run that the workers are for.
+    meanwhile : callable, optional
+        Called while the process that workers are forked from loads the package.
 
     Yields
     ------
@@ -93,6 +96,7 @@ def local_cluster(
         environment = {name: str(v) for name, v in dask.config.get(SPAWNED_WITH).items()}
         with uninterrupted():
             load_package(environment)
+        meanwhile()
         from distributed import Client, LocalCluster
 
         security = temporary_security()
