@@ -46,8 +46,8 @@ def describe(found: dict[str, Any]) -> str:
 
         scores = scores_in(found)
         return "\n".join([f"{name:<18} {value:.6g}" for name, value in scores] + about)
-    shown = ("accuracy", "balanced_accuracy", "auc")
-    names = {"balanced_accuracy": "balanced accuracy", "auc": "AUC"}
+    shown = ("accuracy", "balanced_accuracy", "roc_auc")
+    names = {"balanced_accuracy": "balanced accuracy", "roc_auc": "AUC"}
     lines = [f"{names.get(key, key):<18} {found[key]:.5f}" for key in shown if key in found]
     return "\n".join([*lines, *about, "", *_classes(found), "", *_confusion(found["confusion"])])
 

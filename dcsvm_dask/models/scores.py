@@ -59,9 +59,10 @@ class Scores:
             ``accuracy`` in [0, 1]; ``balanced_accuracy``, the mean over the classes that occur
             of the share of their rows that is predicted right; ``precision``, ``recall`` and
             ``f1`` of the second of two classes, of more the mean over classes (macro average:
-            ``average`` says which); ``auc`` of two classes where both occur; ``by_class``, the
-            three and the number of rows of each class; ``confusion`` with ``labels`` and ``matrix``
-            (a row for each true class, a column for each predicted one); ``n_rows``. A precision
+            ``average`` says which); ``roc_auc``, the area under the ROC curve, of two classes where
+            both occur; ``by_class``, the three and the number of rows of each class; ``confusion``
+            with ``labels`` and ``matrix`` (a row for each true class, a column for each predicted
+            one); ``n_rows``. A precision
             without predictions of a class, and a recall without rows of it, is 0.
         """
         n, rows, right = int(self._counts.sum()), self._counts.sum(axis=1), np.diag(self._counts)
@@ -74,7 +75,7 @@ class Scores:
             "n_rows": n,
         }
         auc = self._area()
-        return found if auc is None else {**found, "auc": auc}
+        return found if auc is None else {**found, "roc_auc": auc}
 
     def _of_classes(self, rows: Counts, right: Counts) -> dict[str, Any]:
         """Return precision, recall and F1, of all and of each class."""

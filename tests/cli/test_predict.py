@@ -65,7 +65,7 @@ def test_evaluate_prints_one_json_object_and_nothing_else(home: Path, mode: str)
         "f1",
         "average",
         "by_class",
-        "auc",
+        "roc_auc",
         "confusion",
         "n_support",
         "ms_per_row",
@@ -78,7 +78,7 @@ def test_evaluate_prints_one_json_object_and_nothing_else(home: Path, mode: str)
     assert 0.8 < value["accuracy"] <= 1
     text = invoke("evaluate", home / "run", home / "d.zarr/test", "--mode", mode, "--quiet")
     assert f"accuracy           {value['accuracy']:.5f}" in text.stdout
-    assert f"AUC                {value['auc']:.5f}" in text.stdout
+    assert f"AUC                {value['roc_auc']:.5f}" in text.stdout
     for one in value["by_class"]:
         three = f"{one['precision']:9.4f}  {one['recall']:.4f}  {one['f1']:.4f}  {one['rows']:6}"
         assert f"{one['label']:>17}  {three}" in text.stdout

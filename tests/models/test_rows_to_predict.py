@@ -164,7 +164,7 @@ def test_evaluate_counts_like_sklearn(kept_run: Any) -> None:
         )
         decision = made.run.decision_function(made.X_test, execution=HERE)
         yes = np.asarray(made.y_test) == "yes"
-        assert found["auc"] == pytest.approx(metrics.roc_auc_score(yes, decision))
+        assert found["roc_auc"] == pytest.approx(metrics.roc_auc_score(yes, decision))
         assert found["f1"] == pytest.approx(
             metrics.f1_score(made.y_test, predicted, pos_label="yes")
         )

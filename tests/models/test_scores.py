@@ -50,7 +50,7 @@ def test_scores_are_those_of_scikit_learn(k: int) -> None:
     ):
         assert [one[name] for one in found["by_class"]] == pytest.approx(list(values), rel=FEW)
     assert [one["label"] for one in found["by_class"]] == found["confusion"]["labels"]
-    assert "auc" not in found
+    assert "roc_auc" not in found
 
 
 def test_classes_without_rows_or_predictions_count_as_in_scikit_learn() -> None:
@@ -75,6 +75,6 @@ def test_auc_is_that_of_the_decision_values() -> None:
     decision = np.round(rng.standard_normal(300), 1)  # with equal values
     y = (decision + rng.standard_normal(300) > 0).astype(np.int32)
     found = scored(y, (decision > 0).astype(np.int32), 2, decision)
-    assert found["auc"] == pytest.approx(metrics.roc_auc_score(y, decision), rel=FEW)
+    assert found["roc_auc"] == pytest.approx(metrics.roc_auc_score(y, decision), rel=FEW)
     ones = np.ones(300, dtype=np.int32)
-    assert "auc" not in scored(ones, ones, 2, decision)
+    assert "roc_auc" not in scored(ones, ones, 2, decision)
