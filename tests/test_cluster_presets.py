@@ -23,6 +23,7 @@ from dcsvm_dask.cli import main
 from dcsvm_dask.runtime.cluster.file import KINDS, QUEUES, read_cluster
 
 FOLDER = Path(__file__).parents[1] / "cluster"
+DOCS = FOLDER.parent / "docs"
 DOCKERFILE = FOLDER / "Dockerfile"
 COMPOSE, KUBERNETES = FOLDER / "compose.yaml", FOLDER / "kubernetes.yaml"
 OURS = sorted(set(FOLDER.glob("*.yaml")) - {COMPOSE, KUBERNETES})
@@ -215,12 +216,9 @@ def test_the_image_installs_files_by_hash_and_nothing_else() -> None:
 def test_no_documented_command_shows_the_dashboard_to_the_network() -> None:
     """But for containers, whose ports are published on loopback or guarded by a policy."""
     form = re.compile(r"^ {4,}(dask (?:scheduler|worker)(?:[^\n]*\\\n)*[^\n]*)", re.MULTILINE)
-    pages = [*FOLDER.glob("*.md"), FOLDER.parent / "README.md", *(FOLDER.parent / "docs").glob("*")]
+    pages = [*FOLDER.glob("*.md"), FOLDER.parent / "README.md", *DOCS.rglob("*.md")]
     commands = [
-        " ".join(found.split())
-        for page in pages
-        if page.suffix == ".md"
-        for found in form.findall(page.read_text())
+        " ".join(found.split()) for page in pages for found in form.findall(page.read_text())
     ]
     assert len(commands) >= 5
     for command in commands:
@@ -266,7 +264,7 @@ def resource(kind: str, spec: Any) -> dict[str, Any]:
 
 
 def test_pages_name_files_that_are_there() -> None:
-    for page in FOLDER.glob("*.md"):
+    for page in (FOLDER / "README.md", DOCS / "clusters.md", *(DOCS / "clusters").glob("*.md")):
         for name in re.findall(r"(?:cluster/|`)([a-z]+\.(?:yaml|md|sh))", page.read_text()):
             known = (FOLDER / name).exists() or (
                 FOLDER.parent / "dcsvm_dask/runtime" / name

@@ -39,6 +39,13 @@ BASELINE_SHARE = 0.15
 class EasyRun(Run):
     """The run of the model that `easy` has trained, with its figures.
 
+    Parameters
+    ----------
+    folder : RunFolder
+        The run's folder in storage.
+    figures : dict
+        As the attribute has them.
+
     Attributes
     ----------
     figures : dict
@@ -95,11 +102,11 @@ def easy(
         the time is left to the search in any case.
     task : {"classification", "regression"}, default "classification"
     seed : int, default 0
-        Of the held-out rows, the samples and the folds.
+        Seed of the held-out rows, the samples and the folds.
     overwrite : bool, default False
         Whether the results of an earlier call in `out` are deleted.
     execution, client, quiet, report, progress
-        Of the training, as `train` has them. The search runs in this process.
+        For the training, as `train` has them. The search runs in this process.
     **columns
         Other words of `ingest`: ``drop``, ``columns``, ``one_hot``, ``ordinal``, ``missing``,
         ``dates``, ``decimal``, ``header``, ``encoding``, ``data``, ``target``, ``scale``.

@@ -75,8 +75,8 @@ def ingest(
     header : bool, optional
         Whether the first line of a CSV file holds names; found out by default.
     encoding : str, optional
-        Of text that does not begin with a byte order mark, such as "cp1252"; UTF-8 by default.
-        Files that are predicted later are read so, too.
+        Encoding of text that does not begin with a byte order mark, such as "cp1252"; UTF-8 by
+        default. Files that are predicted later are read so, too.
     drop : sequence of str
         Names of columns that are left out.
     columns : sequence of str

@@ -34,8 +34,21 @@ def train_or_resume(
 ) -> Run:
     """Train where there is no run yet; where there is one, go on with it.
 
-    All parameters are those of `train`. `tol`, `stop_at`, `max_rounds` and `committee` are goals,
-    which may be others than the run was begun with, as in `resume`.
+    Parameters
+    ----------
+    data : str or path
+        A data set, as `ingest` makes it; its train part.
+    run : str or path
+        The folder or fsspec URL of the run, which may exist.
+    holdout, execution, client, quiet, report, progress, callbacks
+        As `train` has them.
+    **parameters
+        Those of `train`. `tol`, `stop_at`, `max_rounds` and `committee` are goals, which may be
+        others than the run was begun with, as in `resume`.
+
+    Returns
+    -------
+    Run
 
     Raises
     ------

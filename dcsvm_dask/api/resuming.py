@@ -40,6 +40,7 @@ def resume(
     Parameters
     ----------
     run : str or path
+        The folder or fsspec URL of the run.
     execution, client
         Where to run; see `train`.
     tol, stop_at, max_rounds, committee
@@ -48,6 +49,10 @@ def resume(
         Where the run's data set lies now, if it was moved: its content must be the same.
     quiet, report, progress, callbacks
         See `train`.
+
+    Returns
+    -------
+    Run
 
     Raises
     ------

@@ -24,6 +24,11 @@ class Run(Predictor):
     """A training's folder: what it has reached, and prediction by what it has committed.
 
     Get one from `train`, `resume` or `open_run`.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        The run's folder in storage.
     """
 
     def __init__(self, folder: RunFolder) -> None:
@@ -108,7 +113,22 @@ class Run(Predictor):
 
 
 def open_run(run: Place) -> Run:
-    """Open an existing run for looking at it and for predicting."""
+    """Open an existing run for looking at it and for predicting.
+
+    Parameters
+    ----------
+    run : str or path
+        The folder or fsspec URL of the run.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    InputError
+        If there is no run.
+    """
     return Run(RunFolder.open(Location.of(run)))
 
 
@@ -124,11 +144,18 @@ def compare(
     Parameters
     ----------
     runs : sequence of Run, str or path
+        The runs, or their folders.
     out : str or path, default "comparison.html"
+        Where the report is written.
     csv : str or path, optional
         A folder for a CSV file of every table.
     overwrite : bool, default False
         Whether tables that are there are replaced; an older report is in any case.
+
+    Returns
+    -------
+    str
+        Where the report lies.
     """
     from dcsvm_dask.diagnostics.report.report import compare as report_of
     from dcsvm_dask.diagnostics.report.writing import check_places

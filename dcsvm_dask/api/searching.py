@@ -73,7 +73,7 @@ def search(
         and 2^-15, 2^-13, ... 2^3; coef0 is 0. Of gamma "scale" and "auto" are possible, too.
     degree : int, sequence or array of int, default 3
     epsilon : float, sequence or array of float, default 0.1
-        Of regression, in units of the targets.
+        Half the width of the tube of regression, in units of the targets.
     nu : float, sequence or array of float, optional
         Of `svm_type` "nu" and of one-class SVMs; by default 0.1, 0.2, ... 0.5. These SVMs have no
         C, but for nu-SVR. A candidate whose nu the classes of a fold or of a block do not allow
@@ -100,7 +100,7 @@ def search(
         As `train` has them.
     task, svm_type, quantile, loss, kernel, fit_intercept, class_weight, multiclass, tol, seed, \
 n_samples_clustering
-        Of all candidates, as `train` has them; one-class SVMs need labels, for their AUC.
+        For all candidates, as `train` has them; one-class SVMs need labels, for their AUC.
         `quantile` is one number: pinball losses at different quantiles do not compare.
 
     Returns

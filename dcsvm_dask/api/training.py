@@ -89,7 +89,7 @@ def train(
     run : str or path
         A folder or fsspec URL that does not exist yet or is empty.
     label, drop, scale, positive
-        Of rows, as `ingest` has them.
+        How rows are taken, as `ingest` has them.
     holdout : str or path, optional
         A data set on which every model is scored as soon as it is committed; dense or sparse,
         whichever the training data are.
@@ -123,12 +123,13 @@ def train(
     kernel : str, default "rbf"
         Name of one of `dcsvm_dask.kernels.KERNELS`, as "linear" or "poly".
     gamma : {"scale", "auto"} or float, default "scale"
-        Of the kernel, as scikit-learn's SVC has it: "scale" is 1 / (n_features X.var()) of the rows
-        as they are stored, thus scaled, "auto" is 1 / n_features. The run has the number.
+        Coefficient of the kernel, as scikit-learn's SVC has it: "scale" is
+        1 / (n_features X.var()) of the rows as they are stored, thus scaled, "auto" is
+        1 / n_features. The run has the number.
     coef0 : float, default 0.0
-        Of the kernel, as scikit-learn has it.
+        Constant term of the kernels that have one, such as "poly".
     degree : int, default 3
-        Of the polynomial kernel, from 1.
+        Degree of the polynomial kernel, from 1.
     C : float, default 1.0
         Weight > 0 of a row's loss: with the hinge loss the upper bound of its dual variable.
     task : {"auto", "classification", "regression", "quantile", "one-class"}, default "auto"
@@ -137,22 +138,22 @@ def train(
         no `C`. "auto": by what the data set was made for. Rows without a data set have classes
         unless the task says otherwise; rows of one-class need no y.
     epsilon : float, default 0.1
-        Of regression: half the width of the tube without loss, in units of the targets.
+        Half the width of the tube without loss, for regression, in units of the targets.
     loss : str, optional
-        Of classes "hinge" (the default) or "squared_hinge": C times what a row lacks of the margin,
-        or C times its square, as `LinearSVC` has them. Of regression "epsilon_insensitive" (the
-        default) or "squared_epsilon_insensitive": C times what is outside of the tube, or its
-        square, as `LinearSVR` has them. Methods of linear SVMs have a `loss` of their own, for
-        classes and for regression.
+        For classes "hinge" (the default) or "squared_hinge": C times what a row lacks of the
+        margin, or C times its square, as `LinearSVC` has them. For regression
+        "epsilon_insensitive" (the default) or "squared_epsilon_insensitive": C times what is
+        outside of the tube, or its square, as `LinearSVR` has them. Methods of linear SVMs have a
+        `loss` of their own, for classes and for regression.
     quantile : float or sequence of float, default 0.5
-        Of task "quantile": the share of the targets below the predictions, in (0, 1). Several, in
+        For task "quantile" the share of the targets below the predictions, in (0, 1). Several, in
         ascending order, have an SVM each, over the same clusters and kernel matrices of blocks;
-        predictions have a column for each. Of method "dcsvm".
+        predictions have a column for each. Only method "dcsvm" takes several.
     svm_type : {"c", "nu"}, default "c"
-        Of classification and regression: "nu" trains nu-SVCs or a nu-SVR, which
-        have a bias always. A nu-SVC has no `C`.
+        For classification and regression: "nu" trains nu-SVCs or a nu-SVR, which have a bias
+        always. A nu-SVC has no `C`.
     nu : float, default 0.5
-        Of task "one-class" the share of training rows that are outliers at most, of svm_type "nu"
+        For task "one-class" the share of training rows that are outliers at most, of svm_type "nu"
         that of rows within the margin or outside of the tube; and of support vectors at least. In
         (0, 1].
     fit_intercept : bool, default False
@@ -285,6 +286,26 @@ def plan(data: Place, *, execution: Execution | None = None, **parameters: Any) 
 
     A sample of the rows is looked at, and kernel values are timed in this process, once what they
     need is compiled.
+
+    Parameters
+    ----------
+    data : str or path
+        A data set, as `ingest` makes it.
+    execution : Execution, optional
+        Where the run would be, as `train` has it.
+    **parameters
+        The parameters of `train`.
+
+    Returns
+    -------
+    Plan
+        Its ``stages``, and for all of them ``seconds(workers)``, ``most_bytes()`` of a worker,
+        ``kernel_values`` and ``disk_bytes``.
+
+    Raises
+    ------
+    InputError
+        If a parameter or the data cannot be used.
     """
     return plan_on(data, planned_workers(execution or Execution()), execution, **parameters)
 

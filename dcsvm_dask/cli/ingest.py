@@ -65,11 +65,13 @@ def command(
     Without --label the last column is the label; a table of which another column has a usual name
     of one (label, target, class, y) is refused until --label says which it is.
 
-    --scale minmax takes dense rows to [0, 1] and divides sparse rows by the largest absolute
-    value; standard divides by the standard deviation and centres dense rows; unit gives every row
-    the Euclidean length 1; auto is standard for dense and minmax for sparse rows, and none where
-    values lie in [-1, 1] or are standardised already.
-    """
+    \b
+    auto      dense rows standard, sparse rows minmax; none where values lie in [-1, 1] or are
+              standardised already
+    minmax    dense rows to [0, 1]; sparse rows divided by the largest absolute value
+    standard  divided by the standard deviation; dense rows centred, sparse rows not
+    unit      every row to Euclidean length 1
+    """  # noqa: D301 (click wants the character \\b)
     from dcsvm_dask.cli.info import describe, show
     from dcsvm_dask.data.ingest import ingest
 

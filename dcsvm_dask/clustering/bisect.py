@@ -5,17 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.clustering.rows import as_rows
+from dcsvm_dask.clustering.rows import as_rows, at_most
 from dcsvm_dask.kernels import Rows
 
 LLOYD_STEPS = 3
+SAMPLED = 4096
+"""Rows by which the two means of a cut are found, at most."""
 
 
 def bisect(X: Rows, cap: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
     """Halve rows until no block is larger than a cap.
 
-    Each cut is at the median of the projection onto the line through two means (2-means from two
-    random rows, a few steps), as in a random projection tree (Dasgupta, Freund, STOC 2008).
+    Each cut is at the median of the projection onto the line through two means (2-means of a
+    sample from two random rows, a few steps), as in a random projection tree (Dasgupta, Freund,
+    STOC 2008).
 
     Parameters
     ----------
@@ -37,24 +40,24 @@ def bisect(X: Rows, cap: int, rng: np.random.Generator) -> list[NDArray[np.int64
         if len(rows) <= cap:
             blocks.append(np.sort(rows))
             continue
-        order = np.argsort(_projection(X[rows], rng), kind="stable")
+        some = X[rows]
         half = len(rows) // 2
+        order = np.argpartition(some @ _direction(at_most(some, SAMPLED, rng), rng), half)
         pending += [rows[order[:half]], rows[order[half:]]]
     return blocks
 
 
-def _projection(X: Rows, rng: np.random.Generator) -> NDArray[np.float64]:
+def _direction(X: Rows, rng: np.random.Generator) -> NDArray[np.float32]:
+    """Return the way from one of two means to the other."""
     first, second = rng.choice(X.shape[0], size=2, replace=False)
-    direction = _mean(X[[first]]) - _mean(X[[second]])
-    shift = 0.5 * (_mean(X[[first]]) + _mean(X[[second]]))
+    upper, lower = _mean(X[[first]]), _mean(X[[second]])
     for _ in range(LLOYD_STEPS):
-        values = X @ direction - shift @ direction
-        side = values > 0
+        direction = upper - lower
+        side = X @ direction > 0.5 * (upper + lower) @ direction
         if side.all() or not side.any():
             break
         upper, lower = _mean(X[side]), _mean(X[~side])
-        direction, shift = upper - lower, 0.5 * (upper + lower)
-    return np.asarray(X @ direction, dtype=np.float64)
+    return (upper - lower).astype(np.float32)
 
 
 def _mean(X: Rows) -> NDArray[np.float64]:

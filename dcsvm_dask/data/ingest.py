@@ -347,8 +347,9 @@ def _warnings(source: Source, survey: Survey, loss: RoundingLoss) -> list[str]:
 def _refuse_others(place: Location, overwrite: bool) -> None:
     if read_commit(place) is not None:
         if not overwrite:
-            how = f"remove it or give {flag('overwrite')}"
-            raise InputError(f"{place}: a data set exists there; {how}")
+            raise InputError(
+                f"{place}: a data set exists there; remove it or give {flag('overwrite')}"
+            )
     elif not all(LEFT_BY_A_KILL.fullmatch(name) for name in place.list()):
         raise InputError(f"{place}: is neither empty nor a data set; name another folder")
 

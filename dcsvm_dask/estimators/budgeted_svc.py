@@ -33,7 +33,7 @@ class BudgetedSVC(ClassifierMixin, Budgeted):
     kernel : str, default "rbf"
         As `DCSVC` has it; others than "rbf" have no merging.
     degree, gamma, coef0
-        Of the kernel, as `DCSVC` has them.
+        Parameters of the kernel, as `DCSVC` has them.
     budget : int, default 500
         Most support vectors of an SVM, from 2.
     epochs : int, default 20
@@ -54,7 +54,7 @@ class BudgetedSVC(ClassifierMixin, Budgeted):
         Rows n of an epoch, by which C and lambda belong together; None: those of `fit`, or of the
         first call of `partial_fit`.
     random_state : int, RandomState or None, default None
-        Of the order of the rows. None is 0.
+        Seed of the order of the rows. None is 0.
     n_jobs : int or None, default -1
         Threads: an SVM each while learning; the model is the same for any number.
 
@@ -155,10 +155,12 @@ class BudgetedSVC(ClassifierMixin, Budgeted):
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y
             As for `fit`; y may be of one class.
         classes : array-like, shape (n_classes,), optional
             All labels that will come; needed at the first call.
+        sample_weight : array-like, shape (n,), optional
+            As for `fit`.
 
         Returns
         -------

@@ -29,8 +29,9 @@ class BudgetedSVR(RegressorMixin, Budgeted):
     fit_intercept : bool, default True
         Whether predictions have an offset: from the mean of the targets of `fit`, or of the first
         call of `partial_fit`, and regularised like all weights.
-    Others
-        Those of `BudgetedSVC`.
+    C, kernel, degree, gamma, coef0, budget, epochs, merge, table_size, tables, n_total, \
+random_state, n_jobs
+        As `BudgetedSVC` has them.
 
     Attributes
     ----------
@@ -75,7 +76,20 @@ class BudgetedSVR(RegressorMixin, Budgeted):
 
     @whole_or_as_before
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn all rows, for so many epochs; see `BudgetedSVC.fit`."""
+        """Learn all rows, in `epochs` passes.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, n_features)
+        y : array-like, shape (n,)
+            Targets.
+        sample_weight : array-like, shape (n,), optional
+            Factors of C for each row.
+
+        Returns
+        -------
+        self
+        """
         self._check()
         X, targets = checking.training_targets(self, X, y)
         C = checking.row_bounds(X, sample_weight, float(self.C))
@@ -87,7 +101,20 @@ class BudgetedSVR(RegressorMixin, Budgeted):
 
     @whole_or_as_before
     def partial_fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn some more rows, once each; see `BudgetedSVC.partial_fit`."""
+        """Learn some more rows, once each.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, n_features)
+        y : array-like, shape (n,)
+            Targets.
+        sample_weight : array-like, shape (n,), optional
+            Factors of C for each row.
+
+        Returns
+        -------
+        self
+        """
         self._check()
         first = not hasattr(self, "t_")
         if not first:

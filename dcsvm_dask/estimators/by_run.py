@@ -42,7 +42,7 @@ class ByRun(WithClient, TellsCallbacks, ClassifierMixin, BaseEstimator):
     kernel : str, default "rbf"
         As `DCSVC` has it; not every method has every kernel.
     degree, gamma, coef0
-        Of the kernel, as `DCSVC` has them.
+        Parameters of the kernel, as `DCSVC` has them.
     fit_intercept : bool, default True
         Whether decision values have an offset.
     tol : float, default 1e-3
@@ -53,9 +53,9 @@ class ByRun(WithClient, TellsCallbacks, ClassifierMixin, BaseEstimator):
         A folder for the run, which is kept and gone on with; its data lie beside it, as
         ``RUN.data.zarr``.
     client : distributed.Client, optional
-        Whose cluster trains; by default it is this process.
+        Client of the Dask cluster that trains; by default this process does.
     random_state : int, RandomState or None, default None
-        Of all random choices. None is 0.
+        Seed of all random choices. None is 0.
     n_jobs : int or None, default -1
         Threads that train where there is no client, and that predict; -1: as many as BLAS may use,
         None is 1. The model is the same for any number.

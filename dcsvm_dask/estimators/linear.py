@@ -66,6 +66,12 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         method (with the l1 penalty: by coordinate descent). The hinge loss has the dual solver
         only, the l1 penalty the primal one. "auto", as in scikit-learn, takes the dual one where
         rows are fewer than features, and the other where there is but one.
+    tol : float, default 1e-4
+        What `violation_` is to be at most, as LIBLINEAR's ``-e``. Of the dual problem: largest
+        minus smallest projected gradient, or of a free bias LIBSVM's violation. Of the primal one:
+        the norm of the gradient, or with the l1 penalty the sum of the sizes of subgradients,
+        relative to that at the start and to the share of the rarer class. Of "crammer_singer": the
+        largest difference of the gradients of a row's variables that should not differ.
     C : float, default 1.0
         Penalty of errors, above 0.
     multi_class : {"ovr", "crammer_singer"}, default "ovr"
@@ -78,22 +84,16 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         Above 0. With ``np.inf`` the bias is not regularised, as that of ``SVC(kernel="linear")``:
         the limit of large values. It has the dual solver only, which takes many passes where the
         means of features are large: centre them.
-    tol : float, default 1e-4
-        What `violation_` is to be at most, as LIBLINEAR's ``-e``. Of the dual problem: largest
-        minus smallest projected gradient, or of a free bias LIBSVM's violation. Of the primal one:
-        the norm of the gradient, or with the l1 penalty the sum of the sizes of subgradients,
-        relative to that at the start and to the share of the rarer class. Of "crammer_singer": the
-        largest difference of the gradients of a row's variables that should not differ.
     class_weight : dict or "balanced", default None
         Factors of C by label, or n / (n_classes n_c) for a class of n_c rows. Of more than two
         classes each has its factor in its own SVM only, as in LIBLINEAR.
     verbose : int or bool, default 0
         Whether progress is printed.
+    random_state : int, RandomState or None, default None
+        Seed of the order of rows in a pass; Newton's method has none. None is 0.
     max_iter : int, default 1000
         Most passes over the rows; with ``dual=False`` most steps of Newton's method, or passes over
         the weights.
-    random_state : int, RandomState or None, default None
-        Of the order of rows in a pass; Newton's method has none. None is 0.
     n_jobs : int or None, default -1
         Threads that share the SVMs; -1: as many as BLAS may use, one for each core unless the
         environment says otherwise. None is 1.
@@ -113,9 +113,9 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
     gap_ : ndarray, shape (n_machines,)
         Primal minus dual values: how far, at most, the objectives are from the best ones.
     violation_ : ndarray, shape (n_machines,)
-        See `tol`.
+        How far the solution is from optimal, in the units of `tol`.
     n_features_in_ : int
-    feature_names_in_ : ndarray, shape (n_features_in_,)
+    feature_names_in_ : ndarray, shape (n_features,)
         Where X has names that are strings.
 
     References

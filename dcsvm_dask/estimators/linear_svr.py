@@ -42,7 +42,7 @@ class LinearDCSVR(RegressorMixin, LinearModel):
     C : float, default 1.0
         Penalty of errors, above 0.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default "epsilon_insensitive"
-        C max(0, |y - f| - epsilon), or C times its square.
+        C max(0, abs(y - f) - epsilon), or C times its square.
     fit_intercept : bool, default True
         Whether rows get one more feature of the value `intercept_scaling`, whose weight is
         regularised like the others.
@@ -56,10 +56,10 @@ class LinearDCSVR(RegressorMixin, LinearModel):
         rows are fewer than features or the loss is not squared.
     verbose : int or bool, default 0
         Whether progress is printed.
+    random_state : int, RandomState or None, default None
+        Seed of the order of rows in a pass; Newton's method has none. None is 0.
     max_iter : int, default 1000
         Most passes over the rows, or steps of Newton's method.
-    random_state : int, RandomState or None, default None
-        Of the order of rows in a pass; Newton's method has none. None is 0.
 
     Attributes
     ----------
@@ -70,11 +70,11 @@ class LinearDCSVR(RegressorMixin, LinearModel):
     objective_ : float
         The dual objective.
     violation_ : float
-        See `tol`.
+        How far the solution is from optimal, in the units of `tol`.
     gap_ : float
         Primal minus dual value: an upper bound on how far `objective_` is from the least one.
     n_features_in_ : int
-    feature_names_in_ : ndarray, shape (n_features_in_,)
+    feature_names_in_ : ndarray, shape (n_features,)
         Where X has names that are strings.
 
     References

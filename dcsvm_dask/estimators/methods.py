@@ -29,8 +29,9 @@ class CascadeSVC(ByRun):
         "committee".
     loss : str, default "hinge"
         "hinge", or its square, "squared_hinge", as `DCSVC` has them.
-    Others
-        Those of `ByRun`.
+    C, kernel, degree, gamma, coef0, fit_intercept, tol, class_weight, run, client, \
+random_state, n_jobs
+        As `DCSVC` has them; the client's workers or this process train every fit as a run.
 
     References
     ----------
@@ -61,8 +62,9 @@ class BaggingSVC(ByRun):
         "mean" of the decision values, or of their "sign"; or a Bayesian "committee".
     loss : str, default "hinge"
         "hinge", or its square, "squared_hinge", as `DCSVC` has them.
-    Others
-        Those of `ByRun`.
+    C, kernel, degree, gamma, coef0, fit_intercept, tol, class_weight, run, client, \
+random_state, n_jobs
+        As `DCSVC` has them; the client's workers or this process train every fit as a run.
 
     References
     ----------
@@ -77,7 +79,18 @@ class BaggingSVC(ByRun):
     loss: str = "hinge"
 
     def fit(self, X: Any, y: ArrayLike) -> Self:  # type: ignore[override]  # rows are drawn whole
-        """Train; see `ByRun.fit`. Rows have no weights."""
+        """Train on rows without weights.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, n_features)
+        y : array-like, shape (n,)
+            Labels of two classes.
+
+        Returns
+        -------
+        self
+        """
         return super().fit(X, y)
 
 
@@ -95,8 +108,9 @@ class NystromSVC(ByRun):
         "kmeans": centres; "random": rows.
     loss : str, default "hinge"
         "hinge" or "squared_hinge".
-    Others
-        Those of `ByRun`.
+    C, kernel, degree, gamma, coef0, fit_intercept, tol, class_weight, run, client, \
+random_state, n_jobs
+        As `DCSVC` has them; the client's workers or this process train every fit as a run.
 
     References
     ----------
@@ -126,8 +140,9 @@ class FourierSVC(ByRun):
         Whether frequencies are Fastfood's products of Hadamard matrices (rbf only).
     loss : str, default "hinge"
         "hinge" or "squared_hinge".
-    Others
-        Those of `ByRun`.
+    C, kernel, degree, gamma, coef0, fit_intercept, tol, class_weight, run, client, \
+random_state, n_jobs
+        As `DCSVC` has them; the client's workers or this process train every fit as a run.
 
     References
     ----------
@@ -157,8 +172,9 @@ class LtpuSVC(ByRun):
         Nearest centres that tell a centre's width; 0: gamma is that of all.
     loss : str, default "hinge"
         "hinge" or "squared_hinge".
-    Others
-        Those of `ByRun`.
+    C, kernel, degree, gamma, coef0, fit_intercept, tol, class_weight, run, client, \
+random_state, n_jobs
+        As `DCSVC` has them; the client's workers or this process train every fit as a run.
 
     References
     ----------
@@ -187,8 +203,9 @@ class GreedySVC(ByRun):
         Candidates at a time, drawn at random.
     least : float, default 1e-4
         Share of the objective that a basis vector has to bring.
-    Others
-        Those of `ByRun`.
+    C, kernel, degree, gamma, coef0, fit_intercept, tol, class_weight, run, client, \
+random_state, n_jobs
+        As `DCSVC` has them; the client's workers or this process train every fit as a run.
 
     References
     ----------
@@ -213,8 +230,9 @@ class OnlineSVC(ByRun):
         Passes over the rows, at most.
     samples : int, default 1
         Rows of which the one most on the wrong side is taken; 1: random.
-    Others
-        Those of `ByRun`.
+    C, kernel, degree, gamma, coef0, fit_intercept, tol, class_weight, run, client, \
+random_state, n_jobs
+        As `DCSVC` has them; the client's workers or this process train every fit as a run.
 
     References
     ----------

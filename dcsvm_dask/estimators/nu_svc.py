@@ -44,11 +44,13 @@ class DCNuSVC(WithRun, TellsCallbacks, Voting):
     ----------
     nu : float, default 0.5
         In (0, 1]; at most 2 min(W1, W2) / (W1 + W2) for every two classes of weights W1 and W2.
-    kernel, degree, gamma, coef0, max_iter, decision_function_shape, break_ties, inner, \
-cache_size, warm_start, stop_at, time_budget, run, client, callbacks, random_state, n_jobs
+    kernel, degree, gamma, coef0
         As `DCSVC` has them.
     tol : float, default 1e-3
         Violation to stop at, before the solution is divided by rho; a rho below it is warned of.
+    max_iter, decision_function_shape, break_ties, inner, cache_size, warm_start, stop_at, \
+time_budget, run, client, callbacks, random_state, n_jobs
+        As `DCSVC` has them.
 
     Attributes
     ----------

@@ -24,9 +24,9 @@ Vector = NDArray[np.float64]
 class DCQuantileSVR(TaskRegressor):
     """Kernel quantile regression, exact to a tolerance.
 
-    Minimises 0.5 ||f||^2 + C sum_i pinball(y_i - f(x_i)), where pinball(r) is ``quantile`` r for
-    r > 0 and (1 - ``quantile``) |r| else: about that share of the targets lies below predictions.
-    Otherwise as `DCSVR`, whose other parameters and attributes it has.
+    Minimises half the squared norm of f plus C sum_i pinball(y_i - f(x_i)), where pinball(r) is
+    ``quantile`` r for r > 0 and (``quantile`` - 1) r else: about that share of the targets lies
+    below predictions. Otherwise as `DCSVR`, whose other parameters and attributes it has.
 
     Several quantiles are as many such problems. Up to 2,048 distinct rows they share a kernel
     matrix; their predictions share the kernel values of all support vectors. Nothing in the
@@ -52,7 +52,7 @@ stop_at, time_budget, run, client, callbacks, random_state, n_jobs
         Of several quantiles, and not of an early model: the share of training rows, by their
         weights, on which one lies above a higher one, before they are sorted.
     support_ : ndarray, shape (n_SV,), int32
-        Of several quantiles the rows that are support vectors of any of them.
+        Rows that are support vectors; of several quantiles those of any of them.
     dual_coef_ : ndarray or CSR, shape (n_quantiles, n_SV)
         A row for each quantile, as `n_support_`, `intercept_`, `objective_`, `violation_` and
         `n_iter_` have an entry for each. Of a single number these are as `DCSVR` has them.

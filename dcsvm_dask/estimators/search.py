@@ -277,16 +277,45 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         return candidates
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return what the best estimator predicts."""
+        """Return what the best estimator predicts.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n,)
+        """
         return np.asarray(self._best().predict(X))
 
     @available_if(_decides)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the decision values of the best estimator; not of regressors."""
+        """Return the decision values of the best estimator; not of regressors.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n,) or (n, n_classes)
+        """
         return np.asarray(self._best().decision_function(X))
 
     def score(self, X: Any, y: ArrayLike) -> float:
-        """Return the score of the best estimator on some rows, by `scoring`."""
+        """Return the score of the best estimator on some rows, by `scoring`.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, n_features)
+        y : array-like, shape (n,)
+            Their labels or targets.
+
+        Returns
+        -------
+        float
+        """
         best = self._best()
         return float(check_scoring(best, scoring=self._scoring)(best, X, y))
 

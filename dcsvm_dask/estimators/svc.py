@@ -52,18 +52,18 @@ class DCSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
         Penalty of errors, above 0; ``np.inf`` allows none. Rows that cannot be separated then have
         no solution, which is warned of after the larger of 10 million steps and 100 for each row.
     loss : {"hinge", "squared_hinge"}, default "hinge"
-        C max(0, 1 - y f), or C times its square, as LinearSVC has them: then coefficients have no
-        bound, and more rows are support vectors.
+        Loss of a row, C max(0, 1 - y f) or C times its square, as LinearSVC has them. With the
+        square coefficients have no bound, and more rows are support vectors.
     kernel : str or callable, default "rbf"
         Name of one of `dcsvm_dask.kernels.KERNELS`, as "linear" or "poly"; "precomputed": X holds
         kernel values, shape (n, n) in `fit` and (n, n of `fit`) after it; or a function that
         returns them, given two sets of rows. The last two train in memory.
     degree : int, default 3
-        Of the polynomial kernel.
+        Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default "scale"
         "scale": 1 / (n_features X.var()); "auto": 1 / n_features.
     coef0 : float, default 0.0
-        Of the kernels that have it, as "poly".
+        Constant term of the kernels that have one, such as "poly".
     fit_intercept : bool, default True
         Whether decision values have an offset. Without one it is the problem of the DC-SVM paper.
     tol : float, default 1e-3
@@ -73,14 +73,14 @@ class DCSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
     max_iter : int, default -1
         Most steps of two variables for each SVM, in memory and not as a run; -1: no limit.
     multiclass : {"ovo", "ovr"}, default "ovo"
-        Of more than two classes: an SVM for each pair of them, which vote, as SVC has it; or one
-        for each class against the rest, whose largest decision value wins, as in
+        Scheme for more than two classes: one SVM for each pair of them, which vote, as SVC has it;
+        or one for each class against the rest, whose largest decision value wins, as in
         `sklearn.multiclass.OneVsRestClassifier`.
     decision_function_shape : {"ovr", "ovo"}, default "ovr"
         Whether `decision_function` has a column for each class or for each pair of them.
     break_ties : bool, default False
-        Of classes with equally many votes take the one of the largest decision value, not the
-        first; for "ovr" and more than two classes.
+        Whether the largest decision value decides between classes with equally many votes; else
+        the first of them wins. For "ovr" and more than two classes.
     inner : {"auto", "smo", "newton", "interior-point", "projected-gradient"}, default "auto"
         Solver of working sets, which all lead to the same solution, within `tol`. "auto" begins
         with SMO and lets an interior point method go on where that needs many steps.
@@ -88,8 +88,8 @@ class DCSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
         MB for the kernel matrices of working sets, of all threads together. Their size shapes the
         solutions, within `tol`.
     shrinking : bool, default True
-        Taken as SVC takes it, and without effect: solvers leave variables out where that is faster,
-        and look at all of them before they end.
+        Accepted as by SVC, without effect: solvers leave variables out where that is faster, and
+        look at all of them before they end.
     probability : bool, optional
         Whether there are `predict_proba` and `predict_log_proba`, by sigmoids of decision values
         that five more fits provide, as SVC has them. Deprecated as there: put the estimator into
@@ -107,11 +107,11 @@ class DCSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
         A folder for the run, which is kept: `fit` goes on with what is there, `from_run` reads it.
         Its data lie beside it, as ``RUN.data.zarr``.
     client : distributed.Client, optional
-        Whose cluster trains; by default it is this process.
+        Client of the Dask cluster that trains; by default this process does.
     callbacks : sequence of dcsvm_dask.Callback, optional
         Called with the progress of a run; see `dcsvm_dask.Callback`.
     random_state : int, RandomState or None, default None
-        Of random subsets, which shape the way to the answer only. None is 0.
+        Seed of random subsets, which shape the way to the solution only. None is 0.
     n_jobs : int or None, default -1
         Threads; -1: as many as BLAS may use, one for each core unless the environment says
         otherwise. None is 1.
@@ -119,6 +119,7 @@ class DCSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
+        The class labels.
     class_weight_ : ndarray, shape (n_classes,)
         The factors of C.
     support_ : ndarray, shape (n_SV,), int32
@@ -143,14 +144,16 @@ class DCSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
         The level whose early model decides; 0: the exact one does. Of an early model there are
         `support_vectors_`, but no coefficients.
     early_model_ : Model or None
+        The model of the level; None of the exact model.
     probA_, probB_ : ndarray, shape (n_machines,)
-        Of the sigmoids; deprecated with `probability`.
+        Parameters of the sigmoids; deprecated with `probability`.
     fit_status_ : int
         0 if all SVMs are solved to `tol`, else 1.
     shape_fit_ : tuple of two ints
         Shape of X.
     n_features_in_ : int
-    feature_names_in_ : ndarray, shape (n_features_in_,)
+        Number of features seen by `fit`.
+    feature_names_in_ : ndarray, shape (n_features,)
         Where X has names that are strings.
 
     References

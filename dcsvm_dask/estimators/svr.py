@@ -31,16 +31,16 @@ class DCSVR(TaskRegressor):
     epsilon : float, default 0.1
         Half the width of the tube in which errors cost nothing, 0 or more, in units of y.
     loss : {"epsilon_insensitive", "squared_epsilon_insensitive"}, default "epsilon_insensitive"
-        C max(0, |y - f| - epsilon), or C times its square, as LinearSVR has them. With the square
-        and ``epsilon=0`` it is kernel ridge regression with alpha = 1 / (2 C).
+        C max(0, abs(y - f) - epsilon), or C times its square, as LinearSVR has them. With the
+        square and ``epsilon=0`` it is kernel ridge regression with alpha = 1 / (2 C).
     kernel : str, default "rbf"
         Name of one of `dcsvm_dask.kernels.KERNELS`, as "linear" or "poly".
     degree : int, default 3
-        Of the polynomial kernel.
+        Degree of the polynomial kernel.
     gamma : {"scale", "auto"} or float, default "scale"
         "scale": 1 / (n_features X.var()); "auto": 1 / n_features.
     coef0 : float, default 0.0
-        Of the kernels that have it, as "poly".
+        Constant term of the kernels that have one, such as "poly".
     fit_intercept : bool, default True
         Whether predictions have an offset.
     tol : float, default 1e-3
@@ -63,11 +63,11 @@ class DCSVR(TaskRegressor):
         A folder for the run, which is kept: `fit` goes on with what is there, `from_run` reads it.
         Its data lie beside it, as ``RUN.data.zarr``.
     client : distributed.Client, optional
-        Whose cluster trains; by default it is this process.
+        Client of the Dask cluster that trains; by default this process does.
     callbacks : sequence of dcsvm_dask.Callback, optional
         Called with the progress of a run; see `dcsvm_dask.Callback`.
     random_state : int, RandomState or None, default None
-        Of random subsets, which shape the way to the solution only. None is 0.
+        Seed of random subsets, which shape the way to the solution only. None is 0.
     n_jobs : int or None, default -1
         Threads; -1: as many as BLAS may use, one for each core unless the environment says
         otherwise. None is 1.
@@ -88,7 +88,7 @@ class DCSVR(TaskRegressor):
     n_iter_ : int
         Steps of two variables; 1 of a run of one SVM, whose blocks do not count them.
     objective_ : float
-        Dual objective 0.5 b'Kb - y'b + epsilon sum |b|, of the squared loss plus
+        Dual objective 0.5 b'Kb - y'b + epsilon sum abs(b), of the squared loss plus
         sum b_i^2 / (4 C_i).
     violation_ : float
         How far the solution is from optimal, by a gradient summed from scratch, in units of y.
@@ -101,7 +101,7 @@ class DCSVR(TaskRegressor):
     shape_fit_ : tuple of two ints
         Shape of X.
     n_features_in_ : int
-    feature_names_in_ : ndarray, shape (n_features_in_,)
+    feature_names_in_ : ndarray, shape (n_features,)
         Where X has names that are strings.
 
     References

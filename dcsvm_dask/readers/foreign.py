@@ -7,10 +7,13 @@ from dcsvm_dask.errors import InputError
 _AS_CSV = (
     "save the sheet as CSV, or in Python give dcsvm_dask.ingest the frame of pandas.read_excel"
 )
+_AS_FRAME = "in Python give dcsvm_dask.ingest the frame of pandas.{}, or write it as Parquet"
 _ENDINGS = {
     (".xlsx", ".xlsm", ".xls", ".ods"): f"is a spreadsheet: {_AS_CSV}",
     (".zip",): "is a zip archive: unpack it, and give the file in it",
     (".7z", ".rar", ".tar", ".tgz"): "is an archive: unpack it, and give the file in it",
+    (".sas7bdat", ".xpt"): f"is a SAS file: {_AS_FRAME.format('read_sas')}",
+    (".dta",): f"is a Stata file: {_AS_FRAME.format('read_stata')}",
     (".zst", ".lz4", ".br"): "is compressed in a way that is not read: use gzip, bzip2 or xz",
 }
 _MAGIC = {
@@ -25,6 +28,13 @@ _MAGIC = {
     b"<!DOCTYPE html": "is a web page: save the table that it shows as CSV",
     b"<html": "is a web page: save the table that it shows as CSV",
     b"@relation": "is an ARFF file: write its rows as CSV (scipy.io.arff reads it)",
+    b"MATLAB": "is a MATLAB file: in Python give dcsvm_dask.ingest the arrays of scipy.io.loadmat, "
+    "or save them by numpy.savez",
+    b"<stata_dta>": f"is a Stata file: {_AS_FRAME.format('read_stata')}",
+    b"$FL2": f"is an SPSS file: {_AS_FRAME.format('read_spss')}",
+    b"%PDF": "is a PDF document: write its table as CSV",
+    b"\x89PNG": "is a picture: give a table of numbers, such as its pixels in an .npz file",
+    b"\xff\xd8\xff": "is a picture: give a table of numbers, such as its pixels in an .npz file",
     b"@RELATION": "is an ARFF file: write its rows as CSV (scipy.io.arff reads it)",
 }
 

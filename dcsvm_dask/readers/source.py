@@ -20,6 +20,11 @@ where that represents their values exactly, else float64."""
 
 BLOCK_BYTES = 8 << 20
 """Target size of blocks."""
+FILL_IN = (
+    "fill in or drop such rows, or ingest the training data with --missing median (or indicator, "
+    "or drop)"
+)
+"""What to do about missing values in columns that have names."""
 
 
 @dataclass(frozen=True)
@@ -300,10 +305,11 @@ def refuse_value(
     InputError
         Always.
     """
-    what = "NaN" if np.isnan(value) else "infinite or too large for float32"
+    missing = bool(np.isnan(value))
+    what = "NaN" if missing else "infinite or too large for float32"
     where = f"column {column}"
     if feature_names is not None and column < len(feature_names):
         where += f" ({feature_names[column]!r})"
-    raise InputError(
-        f"{name}: row {row}, {where} (both counted from 0) is {what}; fill in or drop such rows"
-    )
+    # Only columns with names can be prepared.
+    hint = FILL_IN if missing and feature_names is not None else "fill in or drop such rows"
+    raise InputError(f"{name}: row {row}, {where} (both counted from 0) is {what}; {hint}")

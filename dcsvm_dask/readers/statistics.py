@@ -255,6 +255,6 @@ def _range_dense(rows: Any, low: Any, high: Any) -> None:
 @njit(cache=True, nogil=True)
 def _range_sparse(indices: Any, data: Any, low: Any, high: Any) -> None:
     for k in range(indices.size):
-        j = indices[k]
-        low[j] = min(low[j], data[k])
-        high[j] = max(high[j], data[k])
+        j, value = indices[k], np.float64(data[k])  # values may be booleans
+        low[j] = min(low[j], value)
+        high[j] = max(high[j], value)

@@ -27,7 +27,7 @@ from dcsvm_dask.readers.columns import (
 )
 from dcsvm_dask.readers.encoding import shown_encoding
 from dcsvm_dask.readers.files import count_lines, read_top, show, text_blocks
-from dcsvm_dask.readers.source import Block, Reading
+from dcsvm_dask.readers.source import FILL_IN, Block, Reading
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,7 @@ def read_table_head(
     if commented:  # the header of numpy.savetxt
         line = line.lstrip().removeprefix("#").strip()
     delimiter = find_delimiter(path, line)
+    check_first_line(path, lines, first, delimiter)
     cells = _cells(path, line, delimiter)
     if not cells:
         raise InputError(f"{path}, line {first + 1}: has no cells; remove it")
@@ -94,6 +95,41 @@ def read_table_head(
     # The names that pandas gives them; the index that it writes is one.
     names = [cell or f"Unnamed: {k}" for k, cell in enumerate(cells)] if header else None
     return TableHead(delimiter, len(cells), names, first + 1 if header else first)
+
+
+def check_first_line(path: str, lines: Sequence[str], first: int, delimiter: str) -> None:
+    """Refuse a first line that is a title of the table, or holds the whole of it.
+
+    Parameters
+    ----------
+    path : str
+    lines : sequence of str
+    first : int
+        The line, counted from 0.
+    delimiter : str
+        What separates its cells.
+
+    Raises
+    ------
+    InputError
+        With what to do.
+    """
+    line = lines[first].strip("\r")
+    if "\r" in line and '"' not in line:
+        raise InputError(
+            f"{path}: its lines end with carriage returns alone, as on old Macs; write it with "
+            "newlines (such as by tr '\\r' '\\n')"
+        )
+    following = next((one for one in lines[first + 1 :] if one.strip(" \t\r")), "")
+    holds_cells = any(mark in following for mark in _MARKS if mark != "\t")  # tabs are blanks, too
+    if delimiter == " " and holds_cells and not line.lstrip().startswith("#"):
+        raise InputError(
+            f"{path}, line {first + 1}: {line.strip()[:60]!r} is no row of the table below it; "
+            "remove the lines above the names of the columns, or begin them with #"
+        )
+
+
+_MARKS = ("\t", ",", ";", "|")
 
 
 def find_delimiter(path: str, line: str, decimal: str = ".") -> str:
@@ -112,7 +148,7 @@ def find_delimiter(path: str, line: str, decimal: str = ".") -> str:
         base = base.removesuffix(ending)
     if base.endswith(".tsv"):
         return "\t"
-    for delimiter in ("\t", ",", ";", "|"):
+    for delimiter in _MARKS:
         if delimiter in line and delimiter != decimal:
             return delimiter
     return " "
@@ -182,7 +218,7 @@ def _is_number(cell: str) -> bool:
 _SAYS = {
     parse.TOO_FEW: "fewer than {columns} cells",
     parse.TOO_MANY: "more than {columns} cells",
-    parse.MISSING: "{column} is empty; fill in or drop such rows",
+    parse.MISSING: f"{{column}} is empty; {FILL_IN}",
     parse.NOT_A_NUMBER: "{column} is not a number: {word}",
     parse.NOT_FINITE: "{column} is NaN, infinite or too large for float32: {word}",
     parse.OPEN_QUOTE: "{column} has an unclosed quotation mark",
@@ -309,11 +345,10 @@ class TableSource:
         named = f"column {column + 1}"
         if head.names is not None and column < len(head.names):
             named += f" ({head.names[column]!r})"
-        problem = _SAYS[status].format(
-            columns=head.columns,
-            column=named,
-            word=show(text, where, f"{head.delimiter}\r\n".encode()),
-        )
+        word = show(text, where, f"{head.delimiter}\r\n".encode())
+        problem = _SAYS[status].format(columns=head.columns, column=named, word=word)
+        if status == parse.NOT_FINITE and word.strip("'+-").lower() == "nan":
+            problem = f"{named} is {word}; {FILL_IN}"
         raise InputError(f"{self.name}, line {line + count_lines(text, where)}: {problem}")
 
 

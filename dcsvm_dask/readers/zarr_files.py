@@ -196,6 +196,11 @@ def _open_group(path: str) -> zarr.Group:
         try:
             return zarr.open_group(_store(path), mode="r")
         except (NodeNotFoundError, *METADATA_ERRORS) as error:
+            if not is_url(path) and Path(path).is_dir() and not path.rstrip("/").endswith(".zarr"):
+                raise InputError(
+                    f"{path}: is a folder without a Zarr group in it; give one file (in Python a "
+                    "Dask data frame holds the rows of several)"
+                ) from error
             raise InputError(f"{path}: no Zarr group there ({error!s:.200})") from error
 
 

@@ -42,9 +42,8 @@ class Callback:
 
     All methods are called in the process that carries the run, in its main thread, one after the
     other. An exception ends the run: `StopRun` as an interruption, any other as a failure;
-    committed
-    stages are kept in any case. Methods should return soon: running tasks continue meanwhile, but
-    no new stage begins.
+    committed stages are kept in any case. Methods should return soon: running tasks continue
+    meanwhile, but no new stage begins.
 
     The order is: ``on_client``, ``on_begin``; for each stage ``on_stage``, its ``on_task``,
     ``on_block``, ``on_set`` and ``on_advance``, then ``on_commit``, and after it ``on_round`` or
@@ -103,13 +102,13 @@ class Callback:
         """Handle the commit of a stage."""
 
     def on_round(self, event: StageDone) -> None:
-        """Handle the commit of a round over support vectors or all rows: objective, gap,
-        violation.
-        """
+        """Handle the commit of a round: objective, gap, violation."""
 
     def on_score(self, event: StageDone) -> None:
-        """Handle the scores of a model on held-out rows: ``record["accuracy"]``, or those of the
-        task such as ``record["r2"]``, and ``record["source"]``.
+        """Handle the scores of a model on held-out rows.
+
+        They are ``record["accuracy"]``, or those of the task such as ``record["r2"]``, and
+        ``record["source"]``.
         """
 
     def on_fault(self, event: Fault) -> None:

@@ -39,14 +39,12 @@ class Execution:
     """Dask's priority of the tasks; None: that of `dask.annotate`, else 0, Dask's default."""
     wait: float | None = None
     """Seconds to wait for a first worker; None: 600 at a scheduler; for jobs of a queue without
-    limit,
-    or
-    up to `time_budget`."""
+    limit, or up to `time_budget`."""
     client: Any = None
     """A `distributed.Client` whose workers are used instead; it stays open.
 
-    With an asynchronous client call in a thread: ``await asyncio.to_thread(dcsvm_dask.train,
-    ...)``."""
+    With an asynchronous client call in a thread:
+    ``await asyncio.to_thread(dcsvm_dask.train, ...)``."""
 
     def __post_init__(self) -> None:
         if self.client is not None:

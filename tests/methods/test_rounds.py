@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 import math
-import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from dcsvm_dask import api
 from dcsvm_dask.methods.conquer import point as select
-from dcsvm_dask.methods.conquer.rounds import combined
+from dcsvm_dask.methods.conquer.rounds import forms
 from dcsvm_dask.methods.dcsvm import graph as dcsvm_graph
 from dcsvm_dask.methods.sizes import share
 from dcsvm_dask.runtime.execution import Execution
 
-Array = NDArray[np.float64]
 
-
-def shares_of(F: Array, parts: int) -> Iterator[tuple[slice, Array]]:
-    for part in range(parts):
-        mine = slice(*share(len(F), part, parts))
-        yield mine, F[mine]
-
-
-@pytest.mark.parametrize("parts", [1, 3, 7])
+@pytest.mark.parametrize("parts", [1, 3, 7, 300])
 def test_the_quadratic_form_is_that_of_all_products_at_once(parts: int) -> None:
     rng = np.random.default_rng(parts)
     n, sizes = 200, [30, 0, 25, 1]
@@ -41,25 +31,10 @@ def test_the_quadratic_form_is_that_of_all_products_at_once(parts: int) -> None:
     for block in range(len(sizes)):
         mine = slice(groups[block], groups[block + 1])
         dense[block, at[mine]] = signed[mine]
-    found = combined(shares_of(F, parts), at, signed, groups)
+    variables = np.sort(rng.choice(10 * n, n, replace=False))  # of a chain on some of them
+    shares = [slice(*share(n, part, parts)) for part in range(parts)]
+    found = sum(forms(F[s], variables[s], variables[at], signed, groups) for s in shares)
     np.testing.assert_allclose(found, dense @ F, rtol=1e-12, atol=1e-12)
-
-
-def test_one_share_is_in_memory_at_a_time() -> None:
-    blocks, parts, rows = 64, 16, 20_000
-
-    def products() -> Iterator[tuple[slice, Array]]:
-        for part in range(parts):
-            yield slice(part * rows, (part + 1) * rows), np.ones((rows, blocks))
-
-    at = np.arange(0, parts * rows, 50)
-    groups = np.linspace(0, len(at), blocks + 1).astype(np.int64)
-    tracemalloc.start()
-    M = combined(products(), at, np.ones(len(at)), groups)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert M.sum() == len(at) * blocks
-    assert peak < 3 * 8 * rows * blocks  # this share, the next one, and little beside
 
 
 def test_the_number_of_blocks_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

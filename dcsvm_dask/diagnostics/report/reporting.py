@@ -8,7 +8,7 @@ from contextlib import suppress
 from importlib import import_module
 from threading import Thread
 
-from dcsvm_dask.diagnostics.report.page import NEEDED, available
+from dcsvm_dask.diagnostics.report.page import available
 from dcsvm_dask.runtime.announcer import INTERRUPTED, TERMINATED
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import THIS_PROCESS, RunBegins, RunEnds, Said
@@ -43,7 +43,7 @@ class Reporting(Callback):
     def write(self) -> None:
         """Write the report, or report why it cannot be written."""
         if not available():
-            self._say(f"no report: {NEEDED}")
+            self._say("no report: it needs bokeh and jinja2 (pip install bokeh jinja2)")
             return
         try:
             from dcsvm_dask.diagnostics.report.report import report

@@ -68,21 +68,29 @@ def select_blocks(
     """
     cap = largest_set(problem, problem.settings.block_cap)
     free = problem.dual[rows].is_free(beta)
-    active = np.flatnonzero(free | (reach > -MARGIN * reach.max()))
-    # Equals in random order: at a start from zero all are, and the first come from all clusters.
-    shuffled = generator(problem.settings.seed, ROUND_ORDER, number).permutation(len(rows))
-    ranks = shuffled[np.argsort(-reach[shuffled], kind="stable")]
+    near = free | (reach > -MARGIN * reach.max())
+    active = np.flatnonzero(near)
+    rng = generator(problem.settings.seed, ROUND_ORDER, number)
     if len(active) <= cap:
-        near = np.zeros(len(rows), dtype=np.bool_)
-        near[active] = True
         room = min(cap, FILL * len(active)) - len(active)
-        near[ranks[~near[ranks]][:room]] = True
+        near[_furthest(np.flatnonzero(~near), reach, room, rng)] = True
         return [np.flatnonzero(near)]
     if number % 2 == 0:
         return _clusters(problem, rows, active, reach, number, tol)
-    worst = np.sort(ranks[: cap // 2])
+    worst = np.sort(_furthest(active, reach, cap // 2, rng))
     rest = np.setdiff1d(active, worst, assume_unique=True)
     return [worst, *_clusters(problem, rows, rest, reach, number, tol)]
+
+
+def _furthest(rows: Index, reach: Vector, count: int, rng: np.random.Generator) -> Index:
+    """Return the rows that violate most, equals by lot.
+
+    At a start from zero all are equal, and the first are to come from all clusters.
+    """
+    if count >= len(rows):
+        return rows
+    shuffled = rng.permutation(rows)
+    return shuffled[np.argpartition(-reach[shuffled], count)[:count]] if count else rows[:0]
 
 
 def _clusters(

@@ -8,7 +8,6 @@ in [0, 1] for the step of each block.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -113,6 +112,8 @@ def product_of_steps(
 ) -> Record:
     """Compute the products of a share of the rows with the step of every block.
 
+    The sum of ``M`` over all shares is the quadratic form of the blocks' factors, d_i' K d_j.
+
     Parameters
     ----------
     run : RunFolder
@@ -140,6 +141,7 @@ def product_of_steps(
         budget=FAR_PAIRS * tol,
     )
     attempt.write("F", F)
+    attempt.write("M", forms(F, mine, rows, steps, groups))
     return {"rows": len(mine), "kernel_values": values}
 
 
@@ -181,7 +183,8 @@ def join_steps(
     rows, steps, groups = read_steps(run, stage, blocks)
     at = np.searchsorted(all_rows, rows)
     dual, keep = problem.dual[rows], np.diff(groups) > 0
-    M = combined(read_products(run, stage, parts, len(f)), at, steps, groups)
+    products = [run.node(stage, f"product-{part:04d}") for part in range(parts)]
+    M = np.sum([node.read("M") for node in products], axis=0)
     if dual.ridge is not None:
         M[np.diag_indices(blocks)] += _by_group(dual.ridge * steps**2, groups)
     c = _by_group(dual.gradient(f[at], beta[rows]) * steps, groups)
@@ -197,8 +200,8 @@ def join_steps(
     # What a factor below 1 leaves of a way to a bound would violate, but be too little to move.
     landed = np.abs(ends - beta[rows]) <= LANDED * np.abs(beta).max(initial=0.0)
     beta[rows[landed]] = dual[landed].clip(ends[landed])
-    for mine, F in read_products(run, stage, parts, len(f)):
-        f[mine] += F @ factors
+    for part, node in enumerate(products):  # one is in memory at a time
+        f[slice(*share(len(f), part, parts))] += node.read("F") @ factors
     record = commit_point(
         problem, attempt, Point(all_rows, beta, f), number=number, tol=tol, in_blocks=True
     )
@@ -237,57 +240,35 @@ def read_steps(
     return np.concatenate(rows).astype(np.int64), np.concatenate(steps), groups
 
 
-def read_products(
-    run: RunFolder, stage: str, parts: int, n: int
-) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """Yield the shares of the rows with their products, one at a time.
-
-    Parameters
-    ----------
-    run : RunFolder
-    stage : str
-        The stage of the round.
-    parts : int
-        Number of shares.
-    n : int
-        Number of rows.
-
-    Yields
-    ------
-    slice
-    ndarray, shape (rows of the share, blocks), float64
-    """
-    for part in range(parts):
-        yield slice(*share(n, part, parts)), run.node(stage, f"product-{part:04d}").read("F")
-
-
-def combined(
-    products: Iterator[tuple[slice, NDArray[np.float64]]],
-    at: NDArray[np.int64],
+def forms(
+    F: NDArray[np.float64],
+    mine: NDArray[np.int64],
+    rows: NDArray[np.int64],
     steps: NDArray[np.float64],
     groups: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return the quadratic form of the blocks' factors, d_i' K d_j, from shares of the products.
+    """Return what some rows add to the quadratic form of the blocks' factors, d_i' K d_j.
 
     Parameters
     ----------
-    products : iterator of (slice, ndarray of shape (rows, blocks))
-        K[rows, block] d_block; only one share is in memory at a time.
-    at : ndarray, shape (moved,)
-        Positions of the changed variables among all, block after block.
-    steps : ndarray, shape (moved,)
-        Their steps d.
+    F : ndarray, shape (m, blocks)
+        K[mine, block] d_block.
+    mine : ndarray, shape (m,)
+        The variables of these rows, ascending.
+    rows, steps : ndarray, shape (moved,)
+        All changed variables, block after block, and their steps d.
     groups : ndarray, shape (blocks + 1,)
-        The borders of the blocks in `at`.
+        The borders of the blocks in `rows`.
+
+    Returns
+    -------
+    ndarray, shape (blocks, blocks), float64
     """
     blocks = len(groups) - 1
-    group = np.repeat(np.arange(blocks), np.diff(groups))
-    M = np.zeros((blocks, blocks))
-    for mine, F in products:
-        here = (at >= mine.start) & (at < mine.stop)
-        where = group[here], at[here] - mine.start
-        M += sparse.csr_array((steps[here], where), shape=(blocks, len(F))) @ F
-    return M
+    at = np.searchsorted(mine, rows)
+    here = np.flatnonzero(np.take(mine, at, mode="clip") == rows) if len(mine) else at[:0]
+    where = np.repeat(np.arange(blocks), np.diff(groups))[here], at[here]
+    return np.asarray(sparse.csr_array((steps[here], where), shape=(blocks, len(F))) @ F)
 
 
 def scope_rows(run: RunFolder, scope: str | None, part: int, parts: int) -> NDArray[np.int64]:

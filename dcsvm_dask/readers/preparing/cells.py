@@ -8,10 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+SHEET_ERRORS = ("#N/A", "#NA", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")
+"""What spreadsheets write for a cell without a value."""
 MISSING_WORDS = (
-    "", "NA", "N/A", "n/a", "na", "NaN", "nan", "-nan", "null", "NULL", "None", "NaT", "#N/A", "?",
+    "", "NA", "N/A", "n/a", "na", "NaN", "nan", "-nan", "null", "NULL", "None", "NaT", "?", "-",
+    "--", ".", *SHEET_ERRORS,
 )  # fmt: skip
 """Words that programs write for a cell without a value."""
+COMMENT = "#"
+"""What lines of comments begin with."""
 FLAGS = (
     ("false", "true"), ("no", "yes"), ("f", "t"), ("n", "y"), ("off", "on"),
 )  # fmt: skip
@@ -29,6 +34,11 @@ _THOUSANDS = {
     ",": (r"^[+-]?\d{1,3}([. '\x{a0}\x{202f}]\d{3})*(,\d*)?$", "[. '\u00a0\u202f]"),
 }
 """By decimal mark: numbers with separators of thousands, and these."""
+
+
+def is_comment(line: str) -> bool:
+    """Return whether a line of text is a comment: no row, unless a sheet's error comes first."""
+    return line.startswith(COMMENT) and not line.startswith(SHEET_ERRORS)
 
 
 def is_text(kind: Any) -> bool:

@@ -17,12 +17,10 @@ import numpy as np
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.encoding import shown_encoding
 from dcsvm_dask.readers.files import read_top, text_blocks
-from dcsvm_dask.readers.preparing.cells import MISSING_WORDS
+from dcsvm_dask.readers.preparing.cells import COMMENT, MISSING_WORDS, is_comment
 from dcsvm_dask.readers.preparing.raw import NotNumbersError
 from dcsvm_dask.readers.source import BLOCK_BYTES, Reading
-from dcsvm_dask.readers.table import find_delimiter
-
-COMMENT = "#"
+from dcsvm_dask.readers.table import check_first_line, find_delimiter
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ def read_text_head(
         If the file has no rows.
     """
     lines = text.split("\n")
-    comments = [k for k, line in enumerate(lines) if line.lstrip(" \ufeff").startswith(COMMENT)]
+    comments = [k for k, line in enumerate(lines) if is_comment(line.lstrip(" \ufeff"))]
     first = next(
         (k for k, line in enumerate(lines) if line.strip(" \t\r\ufeff") and k not in comments), None
     )
@@ -80,6 +78,7 @@ def read_text_head(
         raise InputError(f"{path}: empty: it holds no rows")
     line = lines[first].strip("\r")
     delimiter = find_delimiter(path, line, decimal)
+    check_first_line(path, lines, first, delimiter)
     if delimiter == " ":
         raise InputError(
             f"{path}: its cells are separated by blanks, and then all of them must be numbers; "
@@ -90,7 +89,7 @@ def read_text_head(
     try:
         top = [cell.strip(" \ufeff") for cell in next(reader)]
         lines_of_header = reader.line_num
-        second = next((row for row in reader if row and not row[0].startswith(COMMENT)), [])
+        second = next((row for row in reader if row and not is_comment(row[0])), [])
     except csv.Error as error:
         raise InputError(f"{path}: the first line is not a row of cells ({error})") from error
     if header is None:
@@ -156,9 +155,7 @@ class CsvTable:
         chosen = [called[k] for k in wanted] or called[:1]
         types = dict.fromkeys(called, pa.string())
         types |= {called[k]: pa.float64() for k in numbers}
-        text = io.BufferedReader(
-            _Text(self.name, self._encoding, head.skip_lines, comments=head.comments)
-        )
+        text = io.BufferedReader(_Text(self.name, self._encoding, head, comments=head.comments))
         try:
             reader = pa_csv.open_csv(
                 pa.PythonFile(text, mode="r"),
@@ -185,7 +182,7 @@ class CsvTable:
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the first line and the cells of each row."""
         head = self._head
-        text = _Text(self.name, self._encoding, head.skip_lines, comments=False)
+        text = _Text(self.name, self._encoding, head, comments=False)
         lines = io.TextIOWrapper(io.BufferedReader(text), "utf-8", newline="\n")
         reader = csv.reader(lines, delimiter=head.delimiter)
         while True:
@@ -194,7 +191,7 @@ class CsvTable:
             if cells is None:
                 return
             blank = not cells or (len(cells) == 1 and not cells[0].strip())
-            if not blank and not (head.comments and cells[0].startswith(COMMENT)):
+            if not blank and not (head.comments and is_comment(cells[0])):
                 yield line, cells
 
     def _refused(self, wrong: list[int], error: Exception) -> InputError:
@@ -212,11 +209,14 @@ class CsvTable:
 
 
 class _Text(io.RawIOBase):
-    """A text file as a stream of UTF-8, without its first lines."""
+    """A text file as a stream of UTF-8, without the lines before its rows.
 
-    def __init__(self, path: str, encoding: str | None, skip: int, *, comments: bool) -> None:
-        self._blocks = text_blocks(path, encoding=encoding)
-        self._skip, self._comments = skip, comments
+    `comments`: also without those of comments.
+    """
+
+    def __init__(self, path: str, encoding: str | None, head: TextHead, *, comments: bool) -> None:
+        self._name, self._blocks = path, text_blocks(path, encoding=encoding)
+        self._head, self._comments = head, comments
         self._left = memoryview(b"")
 
     def readable(self) -> bool:
@@ -235,16 +235,30 @@ class _Text(io.RawIOBase):
         return size
 
     def _kept(self, text: Any, line: int) -> bytes:
-        begin, end = 0, text.size - 16
-        if line <= self._skip:
+        begin, end, skip = 0, text.size - 16, self._head.skip_lines
+        if line <= skip:
             ends = np.flatnonzero(text[:end] == 10)
-            begin = int(ends[min(self._skip - line, ends.size - 1)]) + 1
+            begin = int(ends[min(skip - line, ends.size - 1)]) + 1
+            line = skip + 1
         found = text[begin:end].tobytes()
-        if self._comments:
-            mark = COMMENT.encode()
-            lines = found.splitlines(keepends=True)
-            found = b"".join(one for one in lines if not one.startswith(mark))
-        return found
+        if not self._comments or COMMENT.encode() not in found:
+            return found
+        lines = found.split(b"\n")
+        rows = [
+            k for k, one in enumerate(lines) if not is_comment(one[:8].decode("utf-8", "replace"))
+        ]
+        for k in sorted(set(range(len(lines))) - set(rows)):
+            self._check_comment(lines[k], line + k)
+        return b"\n".join(lines[k] for k in rows)
+
+    def _check_comment(self, comment: bytes, line: int) -> None:
+        """Refuse a comment that may be a row, which would be lost without a word."""
+        cells = comment.count(self._head.delimiter.encode()) + 1
+        if cells == self._head.n_cells:
+            raise InputError(
+                f"{self._name}, line {line}: begins with {COMMENT} as a comment does, but has "
+                f"{cells} cells as a row: delete it, or put its first cell in quotation marks"
+            )
 
 
 def _is_number(cell: str, decimal: str) -> bool:

@@ -18,6 +18,7 @@ from dcsvm_dask.readers.preparing.cells import (
     numbers_of,
     words_of,
 )
+from dcsvm_dask.readers.source import FILL_IN
 
 NUMBER, FLAG, ONE_HOT, ORDINAL, DATE = "number", "flag", "one-hot", "ordinal", "date"
 KINDS = (NUMBER, FLAG, ONE_HOT, ORDINAL, DATE)
@@ -119,8 +120,7 @@ class Encoder:
                 raise BadCellError(
                     int(np.flatnonzero(missing)[0]),
                     self.name,
-                    "is empty; fill in or drop such rows, or ingest the training data with "
-                    "--missing median (or indicator, or drop)",
+                    f"is empty; {FILL_IN}",
                 )
             values[missing] = self._stand_in(values.shape[1])
         return np.column_stack([values, missing]) if self.indicator else values

@@ -42,6 +42,11 @@ class JsonLinesTable:
         for line, value in itertools.islice(self._objects(), LOOKED_AT):
             if not isinstance(value, dict):
                 raise InputError(f'{path}, line {line}: is not a JSON object, such as {{"a": 1}}')
+            if value and all(isinstance(cell, list | dict) for cell in value.values()):
+                raise InputError(
+                    f"{path}, line {line}: has the values of whole columns; write an object in "
+                    "each line (in pandas to_json(FILE, orient='records', lines=True))"
+                )
             names.update(dict.fromkeys(value))
         self.names: list[str] | None = list(names)
         self.n_columns = len(names)

@@ -39,6 +39,10 @@ MOST_CATEGORIES = 1000
 MANY_CATEGORIES = 50
 """Above it "auto" leaves the choice to the user."""
 _COMMA = re.compile(r"[+-]?[\d.]*(,\d+)?")
+_SIGNS = re.compile(r"[$€£¥]?\s?[+-]?\d[\d.,'\u2019\u00a0\u202f ]*\s?[%$€£¥°]?")
+"""Numbers with signs of currencies, per cent, or between thousands."""
+_UNITS = re.compile(_SIGNS.pattern + r"\s?[^\W\d_]{0,4}")
+"""Those, or numbers with a unit; some codes look like these."""
 MOST_WORDS = 100_000
 """Distinct words of a column that are counted."""
 
@@ -207,12 +211,30 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
     if facts.n_numbers >= facts.n_wrong or commas:
         hint = "; give --decimal , where a comma begins the decimals" if commas else ""
         raise BadCellError(row, name, f"is not a number: {word}{hint}")
-    if choices.one_hot == AUTO and not facts.has_many and len(facts.words) <= MANY_CATEGORIES:
+    signed = all(map(_SIGNS.fullmatch, facts.words))
+    few = not facts.has_many and len(facts.words) <= MANY_CATEGORIES
+    if choices.one_hot == AUTO and few and not signed:
         return _one_hot(facts, fill, shows)
-    raise InputError(
-        f"the column {name!r} holds words ({_counted(facts)}, such as "
-        f"{next(iter(facts.words))[:40]!r}): give --one-hot {_quoted(name)} (a feature for each), "
-        f"--ordinal {_quoted(name)}:low<mid<high, or --drop {_quoted(name)}"
+    raise InputError(f"the column {name!r} {_needs(facts, signed=signed)}")
+
+
+def _needs(facts: ColumnFacts, *, signed: bool) -> str:
+    """Return what a column of words holds, and what must be chosen for it."""
+    name, sample = _quoted(facts.name), repr(next(iter(facts.words))[:40])
+    if signed or all(map(_UNITS.fullmatch, facts.words)):
+        return (
+            f"holds numbers with signs or units, such as {sample}: write them as plain numbers, or "
+            f"give --drop {name}, or where they are categories --one-hot {name}"
+        )
+    held = f"{_counted(facts)}, such as {sample}"
+    if facts.has_many or len(facts.words) > MANY_CATEGORIES:
+        return (
+            f"holds words ({held}): give --drop {name}, or --one-hot {name} (a feature for each), "
+            f"or --ordinal {name}:low<mid<high"
+        )
+    return (
+        f"holds words ({held}): give --one-hot {name} (a feature for each), --ordinal "
+        f"{name}:low<mid<high, or --drop {name}"
     )
 
 

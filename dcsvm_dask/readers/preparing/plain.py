@@ -10,8 +10,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected, column_layout
 from dcsvm_dask.readers.files import read_top
 from dcsvm_dask.readers.parquet import open_parquet
-from dcsvm_dask.readers.preparing.cells import is_number
-from dcsvm_dask.readers.preparing.csv_tables import COMMENT
+from dcsvm_dask.readers.preparing.cells import COMMENT, is_number
 from dcsvm_dask.readers.table import read_table_head
 
 LOOKED_AT = 1 << 16
@@ -92,7 +91,8 @@ def _names_of_savetxt(text: str, comment: str) -> bool:
     names = comment.removeprefix(COMMENT)
     counts = {mark: names.count(mark) for mark in "\t,;|"}
     if not any(counts.values()):
-        return len(names.split()) == len(first.split())
+        blanks = not any(mark in first for mark in counts)
+        return blanks and len(names.split()) == len(first.split())
     return all(first.count(mark) == count for mark, count in counts.items())
 
 

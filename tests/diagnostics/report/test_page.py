@@ -304,7 +304,7 @@ def test_what_keeps_a_report_from_being_written_is_one_sentence(
     monkeypatch.setattr(reporting, "available", lambda: False)
     Reporting(run, [hears]).on_end(event)
     assert "is no report" in hears.said[0]
-    assert "a report needs bokeh" in hears.said[1]
+    assert "it needs bokeh" in hears.said[1]
     assert (tmp_path / "run" / "report.html").read_text() == "mine"
 
 

@@ -1,0 +1,67 @@
+"""The tutorial's commands and scripts run, in their order, and print what the page shows.
+
+Numbers are not compared: times and the candidates of a search depend on the machine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "tutorial.md"
+BLOCK = re.compile(r"^```(console|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+NUMBER = re.compile(r"-?\d[\d,:]*(\.\d+)?(e[+-]?\d+)?")
+ELSEWHERE = "..."
+"""A line that stands for others."""
+
+
+def masked(line: str) -> str:
+    """Return a line with # for each number, and one blank for several."""
+    return " ".join(NUMBER.sub("#", line).split())
+
+
+def steps() -> list[tuple[str, list[str]]]:
+    """Return each command or script of the page with the lines that it shows of the output."""
+    found: list[tuple[str, list[str]]] = []
+    for kind, text in BLOCK.findall(PAGE.read_text()):
+        if kind == "python":
+            found.append((text, []))
+        elif kind == "text":
+            found[-1][1].extend(text.splitlines())
+        else:
+            for line in text.splitlines():
+                if line.startswith("$ "):
+                    found.append((line[2:], []))
+                else:
+                    found[-1][1].append(line)
+    return found
+
+
+@pytest.mark.long
+def test_the_tutorial_runs_and_prints_what_it_shows(tmp_path: Path) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    script = tmp_path / "script.py"
+    ran = steps()
+    assert len(ran) >= 12
+    for step, shown in ran:
+        words = ["sh", "-c", step]
+        if "\n" in step:
+            script.write_text(step)
+            words = [sys.executable, str(script)]
+        done = subprocess.run(
+            words,
+            cwd=tmp_path,
+            env={**os.environ, "PATH": path, "DCSVM_REPORT": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert done.returncode == 0, f"{step}\n{done.stdout}"
+        printed = {masked(line) for line in done.stdout.splitlines()}
+        missing = [line for line in shown if line != ELSEWHERE and masked(line) not in printed]
+        assert not missing, f"{step}\n{missing}\n{done.stdout}"
