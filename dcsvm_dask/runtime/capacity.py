@@ -8,9 +8,8 @@ import shutil
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cache
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
-from runpy import run_path
 from typing import Any
 
 from dcsvm_dask.errors import InputError
@@ -101,8 +100,14 @@ def _memory_of_machine() -> int:
     package = find_spec("distributed")
     assert package is not None
     assert package.origin is not None
-    # Importing the package takes most of a second, running this file of it alone a millisecond.
-    return int(run_path(str(Path(package.origin).with_name("system.py")))["MEMORY_LIMIT"])
+    # Importing the package takes most of a second, this file of it alone a millisecond.
+    file = Path(package.origin).with_name("system.py")
+    spec = spec_from_file_location("dask_system", file)
+    assert spec is not None
+    assert spec.loader is not None
+    system = module_from_spec(spec)
+    spec.loader.exec_module(system)
+    return int(system.MEMORY_LIMIT)
 
 
 def check_memory(
