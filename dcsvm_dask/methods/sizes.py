@@ -33,6 +33,9 @@ SHARES = 64
 PIECE_LEAST_BYTES = 64 << 10
 # Pages of a piece: a part reads up to one page too many of each share.
 PAGES_OF_PIECE = 16
+MOST_ROW_PARTS = 128
+# ... unless they had more rows than so many chunks.
+MOST_CHUNKS = 8
 SLOT_ROWS = 2048
 MOST_SLOTS = 128
 # Without levels, rows are arranged in blocks of about this many, so that neighbours lie together.
@@ -45,8 +48,13 @@ def bottom_clusters(clusters: tuple[int, ...], n_variables: int) -> int:
 
 
 def row_parts(n_rows: int, chunk_rows: int) -> int:
-    """Return the number of tasks that share the rows."""
-    return max(1, math.ceil(n_rows / chunk_rows))
+    """Return the number of tasks that share the rows.
+
+    Each reads all support vectors, too: beyond some number there are not more tasks, but larger
+    ones.
+    """
+    chunks = math.ceil(n_rows / chunk_rows)
+    return max(1, min(chunks, MOST_ROW_PARTS), math.ceil(chunks / MOST_CHUNKS))
 
 
 def arrange_parts(n_bytes: int) -> int:

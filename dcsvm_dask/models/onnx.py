@@ -7,6 +7,7 @@ Kernel values of all rows with all support vectors are one matrix of the graph, 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -18,6 +19,7 @@ from dcsvm_dask.kernels import Kernel, Rows, is_sparse
 from dcsvm_dask.kernels.kinds import L1_DISTANCE, SQUARED_DISTANCE
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.models.onnx_graph import ROWS, Graph
+from dcsvm_dask.models.onnx_table import Column, table_rows
 
 Vector = NDArray[np.float64]
 
@@ -47,12 +49,15 @@ class RowScaling:
         Whether rows are divided by their length then.
     fill : ndarray, shape (n_features,), or None
         What stands for NaN, before all this.
+    columns : sequence of Column
+        The columns of a table that rows are made of first; without any the input has rows.
     """
 
     offset: Vector | None = None
     factor: Vector | None = None
     unit: bool = False
     fill: Vector | None = None
+    columns: Sequence[Column] = ()
 
 
 def expansion_onnx(
@@ -218,9 +223,10 @@ def _column(graph: Graph, values: str) -> str:
 
 def _scaled_rows(graph: Graph, scaling: RowScaling | None) -> str:
     """Return the rows in float64, rounded to float32 after scaling as those of training are."""
-    x = graph.cast(ROWS, np.float64)
     if scaling is None:
-        return x
+        return graph.cast(ROWS, np.float64)
+    columns = scaling.columns
+    x = table_rows(graph, columns) if columns else graph.cast(ROWS, np.float64)
     if scaling.fill is not None:
         x = graph.add("Where", graph.add("IsNaN", x), scaling.fill, x)
     if scaling.offset is not None:

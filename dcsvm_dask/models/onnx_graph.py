@@ -12,6 +12,8 @@ from dcsvm_dask.errors import InputError
 
 OPSET, IR_VERSION = 18, 8
 """Of ONNX 1.13 (2022): all operators here are in it, and every runtime since knows them."""
+OTHERS = {"ai.onnx.ml": 2}
+"""Other sets of operators, in the versions that are used of them."""
 LARGEST = 2**31 - 2**20
 """Bytes of constants: what protobuf can write, less room for the graph itself."""
 
@@ -39,9 +41,18 @@ class Graph:
         if find_spec("onnx") is None:
             raise InputError("export to ONNX needs onnx: pip install onnx")
         self._prefix = prefix
+        self._inputs: list[Any] = []
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
         self._bytes = 0
+
+    def input(self, name: str, dtype: Any, width: int) -> str:
+        """Add an input of the shape (N, `width`), and return its name."""
+        from onnx import helper
+
+        kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        self._inputs.append(helper.make_tensor_value_info(name, kind, ["N", width]))
+        return name
 
     def constant(self, values: ArrayLike) -> str:
         """Return the name of a constant of the graph.
@@ -175,23 +186,31 @@ class Graph:
 
         from dcsvm_dask import __version__
 
-        single = helper.TensorProto.FLOAT
+        if not self._inputs:
+            self.input(ROWS, np.float32, n_features)
         graph = helper.make_graph(
             self._nodes,
             "support_vector_machine",
-            [helper.make_tensor_value_info(ROWS, single, ["N", n_features])],
+            self._inputs,
             outputs,
             [*self._constants, *constants],
         )
         model = helper.make_model(
             graph,
-            opset_imports=[helper.make_opsetid("", OPSET)],
+            opset_imports=[
+                helper.make_opsetid("", OPSET),
+                *(helper.make_opsetid(domain, version) for domain, version in self._others()),
+            ],
             ir_version=IR_VERSION,
             producer_name="dcsvm_dask",
             producer_version=__version__,
         )
         checker.check_model(model)
         return model
+
+    def _others(self) -> list[tuple[str, int]]:
+        """Return the other sets of operators that the graph needs."""
+        return [(name, OTHERS[name]) for name in sorted({one.domain for one in self._nodes} - {""})]
 
     def _of_value(self, value: float | NDArray[Any]) -> str:
         return self.constant(np.float64(value) if isinstance(value, int | float) else value)

@@ -30,9 +30,11 @@ from dcsvm_dask.models.onnx import (
     ovo_onnx,
     ovr_onnx,
 )
+from dcsvm_dask.models.onnx_table import Column
 from dcsvm_dask.models.schemes import OneVsOne, OneVsRest, Outputs
 from dcsvm_dask.models.svc import to_linear_svm, to_one_class, to_ovo_svc, to_svc, to_svr
 from dcsvm_dask.prediction.pipeline_export import with_preparation
+from dcsvm_dask.prediction.table_export import onnx_columns
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.outputs import output
 from dcsvm_dask.storage.predictions import label_array
@@ -255,20 +257,17 @@ def export_onnx(run: RunFolder, target: Location, *, overwrite: bool = False) ->
         installed, or the file would be larger than 2 GB.
     """
     prepared = Preparation.read(run)
-    fill = None if prepared.columns is None else prepared.columns.fills
-    if prepared.columns is not None and fill is None:
-        prepared.columns.refuse(
-            "an ONNX graph",
-            "predict by `dcsvm predict` or `Run.to_sklearn`, which take the table, or ingest a "
-            "table of numbers",
-        )
+    made_of, fill = prepared.columns, None
+    columns: tuple[Column, ...] = ()
+    if made_of is not None:
+        fill = made_of.fills
+        if fill is None and not made_of.is_plain:
+            columns = onnx_columns(made_of)
     output(target, "file", overwrite=overwrite)
     classes = label_array(prepared.labels) if prepared.labels else None
-    own, scaling = prepared.scaling, None
+    own, scaling = prepared.scaling, RowScaling(fill=fill, columns=columns)
     if own is not None:
-        scaling = RowScaling(own.offset, own.factor, own.kind == "unit", fill)
-    elif fill is not None:
-        scaling = RowScaling(fill=fill)
+        scaling = RowScaling(own.offset, own.factor, own.kind == "unit", fill, columns)
     model = load_model(run, choose_model(run, "exact").stage)
     if classes is not None and isinstance(model.scheme, OneVsOne):
         made = ovo_onnx(model, classes, scaling=scaling)
@@ -282,9 +281,14 @@ def export_onnx(run: RunFolder, target: Location, *, overwrite: bool = False) ->
         made = expansion_onnx(model.kernel, model.support, coef, bias, classes, scaling)
     target.write_bytes(made.SerializeToString())
     notes = []
+    if columns:
+        notes.append(
+            "its inputs are the columns of the table, each of shape (N, 1), numbers as float64, "
+            f"words as strings: {', '.join(one.name for one in columns)}"
+        )
     if fill is not None:
         notes.append("the graph fills in medians where a value is NaN")
-    if own is not None:
+    if own is not None and not columns:
         notes.append("the graph scales rows: give them as they were before ingest")
     if prepared.reading.get("first_feature") == 1:
         notes.append("feature 1 of the training file is column 0 of the input")

@@ -20,7 +20,7 @@ from dcsvm_dask.methods.forecast import TYPICAL, Forecast, Measured
 from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.plan import disk_bytes, plan
 from dcsvm_dask.methods.settings import Settings
-from dcsvm_dask.methods.sizes import arrange_parts, level_slots, shuffle_shares
+from dcsvm_dask.methods.sizes import arrange_parts, level_slots, row_parts, shuffle_shares
 from dcsvm_dask.methods.stage_plan import StagePlan
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.solvers.working_sets import SMALL_SET
@@ -249,3 +249,7 @@ def test_small_blocks_share_a_task_and_large_ones_have_one_each() -> None:
     assert level_slots(64, 50_000) == 25
     assert level_slots(512, 464_810) == 128
     assert level_slots(4, 10) == 1
+    assert row_parts(10, 8192) == 1
+    assert row_parts(464_810, 16_384) == 29
+    assert row_parts(5_000_000, 16_384) == 128  # each reads all support vectors, too
+    assert row_parts(100_000_000, 16_384) == 763  # of eight chunks each
