@@ -11,8 +11,7 @@ from dcsvm_dask.data.ingest import ingest as ingest_sources
 from dcsvm_dask.data.scan import Report
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.labels import Label
-from dcsvm_dask.runtime.collections import Collection, is_collection
-from dcsvm_dask.runtime.computing import computing
+from dcsvm_dask.runtime.clients import is_collection
 from dcsvm_dask.storage.dataset import DataSet, read_commit
 from dcsvm_dask.storage.location import Location
 
@@ -217,6 +216,9 @@ def _taken(source: Any, out: Any, test: Any, client: Any, words: dict[str, Any])
         return ingest_sources(source, out, test=test, **words)
     place = Location.of(out, writable=True)
     report = words["report"] or (lambda _: None)
+    from dcsvm_dask.runtime.collections import Collection
+    from dcsvm_dask.runtime.computing import computing
+
     with computing(client, place, report) as where:
         parts = (
             Collection(one, place, where) if is_collection(one) else one for one in (source, test)
