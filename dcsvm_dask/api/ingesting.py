@@ -91,9 +91,10 @@ def ingest(
         What becomes of cells without a value: they are refused; their rows are left out of both
         parts; they get the median of the training rows (of categories the most frequent one); or
         that, and a feature that says which cells they were (categories are then all 0).
-    dates : {"drop", "parts"}, optional
-        Columns of dates are left out, or become year, month, day, weekday (Monday is 0) and, where
-        there are any, hour. By default they are refused.
+    dates : {"drop", "parts", "days"}, optional
+        Columns of dates are left out, become year, month, day, weekday (Monday is 0) and, where
+        there are any, hour; or days since 1970, with the time as a fraction. By default they are
+        refused.
     decimal : {".", ","}, default "."
         Mark before the decimals of numbers in text; the other one may separate thousands.
     data, target : str, optional

@@ -29,6 +29,9 @@ DATE_FORMATS = (
 """Forms of dates; the first one that all cells of a column have is meant."""
 PARTS = ("year", "month", "day", "weekday", "hour")
 """The numbers that a date becomes; Monday is weekday 0."""
+DAYS = "days"
+"""Or one number: days since 1970, with the time as a fraction."""
+NUMBERS_OF_DATE = (*PARTS, DAYS)
 
 _THOUSANDS = {
     ".": (r"^[+-]?\d{1,3}([, '\x{2019}\x{a0}\x{202f}]\d{3})+(\.\d*)?$", "[, '\u2019\u00a0\u202f]"),
@@ -195,7 +198,7 @@ def date_format(words: Any) -> str | None:
 
 
 def date_parts(column: Any, form: str | None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return year, month, day, weekday and hour of dates, and which cells are no date.
+    """Return the numbers of dates, `NUMBERS_OF_DATE`, and which cells are no date.
 
     Parameters
     ----------
@@ -205,7 +208,7 @@ def date_parts(column: Any, form: str | None) -> tuple[NDArray[np.float64], NDAr
 
     Returns
     -------
-    parts : ndarray, shape (n, 5), float64
+    parts : ndarray, shape (n, 6), float64
         NaN where a cell is missing or no date.
     wrong : ndarray of bool
     """
@@ -220,7 +223,10 @@ def date_parts(column: Any, form: str | None) -> tuple[NDArray[np.float64], NDAr
         dates = pc.strptime(words, format=form, unit="s", error_is_null=True)
         wrong = np.asarray(pc.and_(pc.is_null(dates), pc.is_valid(words)))
     found = [pc.year(dates), pc.month(dates), pc.day(dates), pc.day_of_week(dates), pc.hour(dates)]
-    return np.column_stack([_filled(pc.cast(one, pa.float64())) for one in found]), wrong
+    microseconds = pc.cast(pc.cast(dates, pa.timestamp("us")), pa.int64())
+    days = pc.divide(pc.cast(microseconds, pa.float64(), safe=False), 86_400e6)
+    parts = [_filled(pc.cast(one, pa.float64())) for one in (*found, days)]
+    return np.column_stack(parts), wrong
 
 
 def _cast(cells: Any) -> NDArray[np.float64] | None:

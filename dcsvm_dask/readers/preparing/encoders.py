@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.readers.preparing.cells import (
     DATE_FORMATS,
-    PARTS,
+    NUMBERS_OF_DATE,
     date_format,
     date_parts,
     flags_in,
@@ -163,7 +163,7 @@ class Encoder:
             parts, wrong = date_parts(column, form)
             self._refuse(wrong, column, f"is not a date like {form}")
             missing = np.asarray(np.isnan(parts).any(axis=1))
-            return parts[:, [PARTS.index(part) for part in self.words]], missing
+            return parts[:, [NUMBERS_OF_DATE.index(part) for part in self.words]], missing
         words = words_of(column)
         missing = np.asarray(words.is_null())
         if self.kind == ONE_HOT:

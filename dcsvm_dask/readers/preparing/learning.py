@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.readers.preparing.cells import (
+    DAYS,
+    NUMBERS_OF_DATE,
     PARTS,
     date_format,
     date_parts,
@@ -132,9 +134,10 @@ class ColumnFacts:
         """Return the median of the numbers that were kept; 0 without any."""
         return float(np.median(np.concatenate(self._numbers))) if self.n_numbers else 0.0
 
-    def median_date(self) -> tuple[float, ...]:
-        """Return the median of each part of the dates that were kept."""
-        return tuple(np.median(np.concatenate(self._parts), axis=0).tolist())
+    def median_date(self, parts: Sequence[str]) -> tuple[float, ...]:
+        """Return the median of some numbers of the dates that were kept."""
+        medians = np.median(np.concatenate(self._parts), axis=0).tolist()
+        return tuple(medians[NUMBERS_OF_DATE.index(part)] for part in parts)
 
     def usual_word(self) -> str | None:
         """Return the most frequent word, of several the first in the alphabet."""
@@ -199,10 +202,12 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
             sample = "" if facts.typed_date else f", such as {next(iter(facts.words))!r}"
             raise InputError(
                 f"the column {name!r} holds dates{sample}; give --dates parts (year, month, day, "
-                "weekday, hour as numbers) or --dates drop"
+                "weekday, hour as numbers), --dates days (since 1970) or --dates drop"
             )
-        parts = PARTS if facts.hours else PARTS[:-1]
-        middle = facts.median_date()[: len(parts)] if fill else None
+        parts: tuple[str, ...] = PARTS if facts.hours else PARTS[:-1]
+        if choices.dates == DAYS:
+            parts = (DAYS,)
+        middle = facts.median_date(parts) if fill else None
         return Encoder(name, DATE, parts, facts.form, middle, shows)
     if not facts.n_wrong:
         if len(facts.signs) > 1:

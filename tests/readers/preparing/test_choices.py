@@ -121,6 +121,9 @@ def test_dates_are_refused_dropped_or_taken_apart(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"'day' holds dates, such as '30.12.2023 00:00'; give"):
         taken(frame, tmp_path, **words)
     assert list(columns(taken(frame, tmp_path, dates="drop", **words))) == ["age"]
+    found = columns(taken(frame, tmp_path, dates="days", scale="standard", **words))
+    passed = np.arange(N) / 24 - np.mean(np.arange(N) / 24)
+    np.testing.assert_allclose(found["day days"], passed / np.std(passed), atol=1e-5)
     found = columns(taken(frame, tmp_path, dates="parts", **words))
     for part, values in (("year", days.year), ("weekday", days.day_of_week), ("hour", days.hour)):
         np.testing.assert_array_equal(found[f"day {part}"], values)
@@ -135,7 +138,7 @@ def test_dates_are_refused_dropped_or_taken_apart(tmp_path: Path) -> None:
         ({"ordinal": {"grade": ["low"]}}, "ordinal grade: give two or more different words"),
         ({"one_hot": ["grade"], "ordinal": {"grade": ["a", "b"]}}, "named by one_hot and by"),
         ({"missing": "mean"}, "missing must be one of 'refuse', 'drop', 'median', 'indicator'"),
-        ({"dates": "keep"}, "dates must be one of 'drop', 'parts'"),
+        ({"dates": "keep"}, "dates must be one of 'drop', 'parts', 'days'"),
         ({"decimal": ";"}, "decimal must be one of '.', ','"),
         ({"one_hot": "grade"}, "one_hot must be a list of names of columns or"),
         ({"label": "y", "target": "y"}, "give label or target, not both"),
