@@ -2,7 +2,9 @@
 
     python -m benchmarks.estimates RUN...
 
-tells every run's folder again and asks, at shares of its time, for the estimate of the end.
+tells every run's folder again and asks, at shares of its time, for the estimate of the end. The
+last columns have the largest jump of it, and by what factor the estimate of the remaining time was
+wrong at most in the middle half of the run.
 """
 
 from __future__ import annotations
@@ -60,7 +62,11 @@ def estimates(run: RunFolder) -> tuple[float, list[float | None]]:
 
 
 def main() -> None:
-    print(f"{'run':<12} {'seconds':>8}" + "".join(f"{f'at {s:.0%}':>9}" for s in SHARES) + "  jump")
+    print(
+        f"{'run':<12} {'seconds':>8}"
+        + "".join(f"{f'at {s:.0%}':>9}" for s in SHARES)
+        + "  jump  wrong"
+    )
     for place in sys.argv[1:]:
         taken, said = estimates(RunFolder.open(place))
         ratios = [None if one is None else one / taken for one in said]
@@ -68,7 +74,18 @@ def main() -> None:
         late = [one for one in ratios[STEPS // 4 :] if one is not None]
         jump = max(abs(b - a) for a, b in pairwise(late))
         row = "".join(f"{'-' if one is None else f'{one:.2f}':>9}" for one in picked)
-        print(f"{place.rstrip('/').rsplit('/', 1)[-1]:<12} {taken:8.1f}{row}  {jump:.2f}")
+        name = place.rstrip("/").rsplit("/", 1)[-1]
+        print(f"{name:<12} {taken:8.1f}{row}  {jump:.2f}  {wrong(ratios):.2f}")
+
+
+def wrong(ratios: list[float | None]) -> float:
+    """Return the largest factor between estimated and true remaining time, in the middle half."""
+    found = [1.0]
+    for step in range(STEPS // 4, 3 * STEPS // 4):
+        share, ratio = (step + 1) / STEPS, ratios[step]
+        left = 1e-3 if ratio is None else max(ratio - share, 1e-3) / (1.0 - share)
+        found += [left, 1.0 / left]
+    return max(found)
 
 
 if __name__ == "__main__":

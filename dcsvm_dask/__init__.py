@@ -27,11 +27,51 @@ if TYPE_CHECKING:
         train,
         train_or_resume,
     )
+    from dcsvm_dask.estimators import (
+        DCSVC,
+        DCSVR,
+        BaggingSVC,
+        BudgetedSVC,
+        BudgetedSVR,
+        CascadeSVC,
+        DCNuSVC,
+        DCNuSVR,
+        DCOneClassSVM,
+        DCQuantileSVR,
+        DCSVMSearchCV,
+        FourierSVC,
+        GreedySVC,
+        LinearDCSVC,
+        LinearDCSVR,
+        LtpuSVC,
+        NystromSVC,
+        OnlineSVC,
+        to_libsvm,
+        to_onnx,
+    )
 
 __all__ = [
+    "DCSVC",
+    "DCSVR",
+    "BaggingSVC",
+    "BudgetedSVC",
+    "BudgetedSVR",
     "Callback",
+    "CascadeSVC",
+    "DCNuSVC",
+    "DCNuSVR",
+    "DCOneClassSVM",
+    "DCQuantileSVR",
+    "DCSVMSearchCV",
     "EasyRun",
     "Execution",
+    "FourierSVC",
+    "GreedySVC",
+    "LinearDCSVC",
+    "LinearDCSVR",
+    "LtpuSVC",
+    "NystromSVC",
+    "OnlineSVC",
     "Run",
     "StageDone",
     "StopRun",
@@ -44,13 +84,44 @@ __all__ = [
     "resume",
     "run_pipeline",
     "search",
+    "to_libsvm",
+    "to_onnx",
     "train",
     "train_or_resume",
 ]
 
+_ESTIMATORS = (
+    "BaggingSVC",
+    "BudgetedSVC",
+    "BudgetedSVR",
+    "CascadeSVC",
+    "DCNuSVC",
+    "DCNuSVR",
+    "DCOneClassSVM",
+    "DCQuantileSVR",
+    "DCSVC",
+    "DCSVMSearchCV",
+    "DCSVR",
+    "FourierSVC",
+    "GreedySVC",
+    "LinearDCSVC",
+    "LinearDCSVR",
+    "LtpuSVC",
+    "NystromSVC",
+    "OnlineSVC",
+    "to_libsvm",
+    "to_onnx",
+)
+"""Of `__all__`, what needs scikit-learn."""
+
 
 def __getattr__(name: str) -> Any:
     # Imported on first use, so that the command and `import dcsvm_dask` start fast.
-    if name in __all__:
-        return getattr(importlib.import_module("dcsvm_dask.api"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    room = importlib.import_module(f"{__name__}.{'estimators' if name in _ESTIMATORS else 'api'}")
+    return getattr(room, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -8,7 +8,7 @@ from click.testing import CliRunner, Result
 
 from dcsvm_dask.cli import main
 
-COMMAND = [sys.executable, "-c", "from dcsvm_dask.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from dcsvm_dask.cli.process import run; run()"]
 """The words that start it as a process."""
 
 

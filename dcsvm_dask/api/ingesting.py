@@ -11,8 +11,7 @@ from dcsvm_dask.data.ingest import ingest as ingest_sources
 from dcsvm_dask.data.scan import Report
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.labels import Label
-from dcsvm_dask.runtime.collections import Collection, is_collection
-from dcsvm_dask.runtime.computing import computing
+from dcsvm_dask.runtime.clients import is_collection
 from dcsvm_dask.storage.dataset import DataSet, read_commit
 from dcsvm_dask.storage.location import Location
 
@@ -92,9 +91,10 @@ def ingest(
         What becomes of cells without a value: they are refused; their rows are left out of both
         parts; they get the median of the training rows (of categories the most frequent one); or
         that, and a feature that says which cells they were (categories are then all 0).
-    dates : {"drop", "parts"}, optional
-        Columns of dates are left out, or become year, month, day, weekday (Monday is 0) and, where
-        there are any, hour. By default they are refused.
+    dates : {"drop", "parts", "days"}, optional
+        Columns of dates are left out, become year, month, day, weekday (Monday is 0) and, where
+        there are any, hour; or days since 1970, with the time as a fraction. By default they are
+        refused.
     decimal : {".", ","}, default "."
         Mark before the decimals of numbers in text; the other one may separate thousands.
     data, target : str, optional
@@ -217,6 +217,9 @@ def _taken(source: Any, out: Any, test: Any, client: Any, words: dict[str, Any])
         return ingest_sources(source, out, test=test, **words)
     place = Location.of(out, writable=True)
     report = words["report"] or (lambda _: None)
+    from dcsvm_dask.runtime.collections import Collection
+    from dcsvm_dask.runtime.computing import computing
+
     with computing(client, place, report) as where:
         parts = (
             Collection(one, place, where) if is_collection(one) else one for one in (source, test)

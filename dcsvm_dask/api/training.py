@@ -30,8 +30,7 @@ from dcsvm_dask.readers.labels import Label
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.capacity import fit_caps, fits, memory_of_core
-from dcsvm_dask.runtime.clients import default_client
-from dcsvm_dask.runtime.collections import is_collection
+from dcsvm_dask.runtime.clients import default_client, is_collection
 from dcsvm_dask.runtime.compilation import warm_up
 from dcsvm_dask.runtime.execution import Execution, on_client
 from dcsvm_dask.runtime.session import (

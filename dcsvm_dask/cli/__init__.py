@@ -22,6 +22,7 @@ from dcsvm_dask.cli.options import memory_bound_option
 from dcsvm_dask.errors import DcsvmError, DcsvmWarning, Terminated
 from dcsvm_dask.masking import masked, printable
 from dcsvm_dask.runtime.compilation import use_own_cache
+from dcsvm_dask.spelling import as_options
 
 WRONG_PATH = (
     FileExistsError,
@@ -89,7 +90,7 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; errors that users can mend are one line and an exit status."""
         try:
-            with shown_warnings(), terminable():
+            with as_options(), shown_warnings(), terminable():
                 return super().invoke(ctx)
         except DcsvmError as error:
             _complain(str(error))

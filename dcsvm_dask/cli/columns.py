@@ -56,8 +56,9 @@ def column_options(command: Command) -> Command:
     )
     @click.option(
         "--dates",
-        type=click.Choice(["drop", "parts"]),
-        help="Columns of dates: drop them, or take year, month, day, weekday, hour.",
+        type=click.Choice(["drop", "parts", "days"]),
+        help="Columns of dates: drop them, or take year, month, day, weekday, hour, or the days "
+        "since 1970.",
     )
     @click.option(
         "--decimal",

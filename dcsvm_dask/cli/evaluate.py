@@ -33,7 +33,7 @@ def command(run_place: str, data: str, as_json: bool, quiet: bool, **how: Any) -
 
 
 def describe(found: dict[str, Any]) -> str:
-    """Return an evaluation in a few lines."""
+    """Return an evaluation as a few lines and tables."""
     level = f" (level {found['level']})" if found["level"] else ""
     about = [
         f"rows               {found['n_rows']}",
@@ -46,17 +46,28 @@ def describe(found: dict[str, Any]) -> str:
 
         scores = scores_in(found)
         return "\n".join([f"{name:<18} {value:.6g}" for name, value in scores] + about)
-    labels = [str(label) for label in found["confusion"]["labels"]]
-    matrix = found["confusion"]["matrix"]
-    width = max(len(text) for text in (*labels, *(str(n) for row in matrix for n in row)))
-    lines = [
-        f"accuracy           {found['accuracy']:.5f}",
-        f"balanced accuracy  {found['balanced_accuracy']:.5f}",
-        *about,
-        "true \\ predicted   " + " ".join(f"{label:>{width}}" for label in labels),
+    shown = ("accuracy", "balanced_accuracy", "roc_auc")
+    names = {"balanced_accuracy": "balanced accuracy", "roc_auc": "AUC"}
+    lines = [f"{names.get(key, key):<18} {found[key]:.5f}" for key in shown if key in found]
+    return "\n".join([*lines, *about, "", *_classes(found), "", *_confusion(found["confusion"])])
+
+
+def _classes(found: dict[str, Any]) -> list[str]:
+    """Return precision, recall and F1 of each class, and their means for more than two."""
+    rows = [(str(one["label"]), one, str(one["rows"])) for one in found["by_class"]]
+    if found["average"] == "macro":
+        rows.append(("macro average", found, str(found["n_rows"])))
+    return [f"{'class':>17}  precision  recall      F1    rows"] + [
+        f"{name:>17}  {one['precision']:9.4f}  {one['recall']:.4f}  {one['f1']:.4f}  {n:>6}"
+        for name, one, n in rows
     ]
-    lines += [
+
+
+def _confusion(confusion: dict[str, Any]) -> list[str]:
+    """Return the confusion matrix: a line for each true class."""
+    labels, matrix = [str(label) for label in confusion["labels"]], confusion["matrix"]
+    width = max(len(text) for text in (*labels, *(str(n) for row in matrix for n in row)))
+    return ["true \\ predicted   " + " ".join(f"{label:>{width}}" for label in labels)] + [
         f"{label:>17}  " + " ".join(f"{n:>{width}}" for n in row)
         for label, row in zip(labels, matrix, strict=True)
     ]
-    return "\n".join(lines)

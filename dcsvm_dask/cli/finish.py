@@ -46,6 +46,7 @@ def summary_of(run: Any, status: dict[str, Any], *, verbose: bool = False) -> st
 def summary_of_search(run: Any) -> str:
     """Return the summary of a search: its grid, the best candidate, the run trained with it."""
     from dcsvm_dask.diagnostics.search import described, grid, scored_by
+    from dcsvm_dask.diagnostics.search_doubts import doubts
     from dcsvm_dask.diagnostics.summary import state_of
     from dcsvm_dask.tasks.scores import SCORES
 
@@ -57,6 +58,7 @@ def summary_of_search(run: Any) -> str:
         lines.append(f"best       {described(best)}")
     if run.best is not None:
         lines.append(f"trained    {run.best.url}")
+    lines += [f"warning    {text}" for text in doubts(rows)]
     shown = "accuracy in %" if main == "accuracy" else SCORES[main]
     marks = f"{shown}; ~ by blocks, ! an SVM is not solved, * the best"
     return "\n".join([*lines, "", grid(rows), marks])

@@ -41,6 +41,7 @@ def command(
     from dcsvm_dask.api.training import told_of_gamma
     from dcsvm_dask.diagnostics.drawing import draw
     from dcsvm_dask.diagnostics.outline import outline
+    from dcsvm_dask.runtime.short import here_if_short, seconds_beside
     from dcsvm_dask.storage.outputs import output
 
     target = None if svg is None else output(svg, "svg", overwrite=overwrite)
@@ -56,9 +57,14 @@ def command(
     planned = api.plan_on(data, found, execution, tell, **parameters)
     if target is not None:
         target.write_bytes(draw(planned).encode())
+    chosen = here_if_short(execution, planned)
+    count, threads, beside = found.count, found.threads, seconds_beside(chosen)
+    if chosen is not execution:  # it would run in this process
+        count = threads = chosen.side_by_side()
     if as_json:
-        echo(json.dumps(planned.to_json(found.count, found.threads), indent=1))
+        made = planned.to_json(count, threads) | {"beside_seconds": beside}
+        echo(json.dumps(made, indent=1))
     else:
         if gamma := told_of_gamma(data, **parameters):
             echo(gamma)
-        echo(outline(planned, found.count, found.threads))
+        echo(outline(planned, count, threads, beside))

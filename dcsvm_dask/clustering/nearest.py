@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from dcsvm_dask.clustering.tree import Tree
+from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels import Rows, is_sparse
 from dcsvm_dask.kernels.vectors import INNER, LOOP_FLAGS, prefer_wide_vectors
 

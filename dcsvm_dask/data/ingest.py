@@ -37,6 +37,7 @@ from dcsvm_dask.readers.statistics import ScalingStatistics
 from dcsvm_dask.readers.survey import Survey
 from dcsvm_dask.readers.targets import TargetTable
 from dcsvm_dask.readers.weights import Weights
+from dcsvm_dask.spelling import flag
 from dcsvm_dask.storage.arrays import write_array
 from dcsvm_dask.storage.checksums import write_checksums
 from dcsvm_dask.storage.dataset import (
@@ -330,7 +331,9 @@ def _left_over(n: int, order: Any, test_order: Any) -> int:
 def _refuse_others(place: Location, overwrite: bool) -> None:
     if read_commit(place) is not None:
         if not overwrite:
-            raise InputError(f"{place}: a data set exists there; remove it or give --overwrite")
+            raise InputError(
+                f"{place}: a data set exists there; remove it or give {flag('overwrite')}"
+            )
     elif not all(LEFT_BY_A_KILL.fullmatch(name) for name in place.list()):
         raise InputError(f"{place}: is neither empty nor a data set; name another folder")
 

@@ -9,10 +9,10 @@ from contextlib import closing
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dcsvm_dask.compiled import njit
 from dcsvm_dask.data.form import Form
 from dcsvm_dask.data.scan import Report, Scan
 from dcsvm_dask.errors import InputError

@@ -20,9 +20,7 @@ def to_frame(records: Any) -> Any:
     try:
         import pandas as pd
     except ImportError as error:
-        raise InputError(
-            "pandas is not installed; install it with `pip install 'dcsvm-dask[pandas]'`"
-        ) from error
+        raise InputError("a data frame needs pandas: pip install pandas") from error
     frame = pd.DataFrame(records)
     for name in {"time", "began"} & set(frame.columns):
         frame[name] = pd.to_datetime(frame[name], unit="s", utc=True)

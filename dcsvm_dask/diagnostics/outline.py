@@ -9,7 +9,7 @@ from dcsvm_dask.methods.stage_plan import StagePlan
 from dcsvm_dask.numbers import counted, duration, megabytes
 
 
-def outline(plan: Plan, workers: int, threads: int = 1) -> str:
+def outline(plan: Plan, workers: int, threads: int = 1, beside: float | None = None) -> str:
     """Return a plan as a table of text, with estimated times.
 
     Parameters
@@ -19,11 +19,17 @@ def outline(plan: Plan, workers: int, threads: int = 1) -> str:
         Tasks that run at a time.
     threads : int, default 1
         Threads of a task that runs while no other does.
+    beside : float, optional
+        Seconds of the command before and after the training; None: they are not known.
 
     Returns
     -------
     str
     """
+    seconds = plan.seconds(workers, threads)
+    start = "beside the start of the workers"
+    if beside is not None:
+        start = f"{duration(seconds)} to train, {duration(beside)} to start and to report"
     most = plan.most_helping(threads)
     lines = [
         (
@@ -46,9 +52,9 @@ def outline(plan: Plan, workers: int, threads: int = 1) -> str:
             "rows that it keeps where there is room"
         ),
         (
-            f"time: about {duration(plan.seconds(workers, threads))} on "
-            f"{counted(workers, 'worker')}, for about {plan.kernel_values:.2g} kernel values; "
-            "the number of rounds is known only from the run"
+            f"time: about {duration(seconds + (beside or 0.0))} on {counted(workers, 'worker')} "
+            f"({start}), for about {plan.kernel_values:.2g} kernel values; the number of rounds is "
+            "known only from the run"
         ),
         (
             f"workers: more than {most} save no time, which is then about "

@@ -3,6 +3,13 @@
 They need scikit-learn, the extra ``sklearn``. Nothing is solved here: that is `dcsvm_dask.solvers`.
 """
 
+from importlib.util import find_spec
+
+if find_spec("sklearn") is None:
+    raise ModuleNotFoundError(
+        "estimators need scikit-learn: pip install scikit-learn", name="sklearn"
+    )
+
 from dcsvm_dask.estimators.budgeted_svc import BudgetedSVC
 from dcsvm_dask.estimators.budgeted_svr import BudgetedSVR
 from dcsvm_dask.estimators.libsvm import to_libsvm

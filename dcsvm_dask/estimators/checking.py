@@ -30,8 +30,7 @@ from dcsvm_dask.methods import resources
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.readers.frames import is_frame
 from dcsvm_dask.readers.targets import MOST_TARGET
-from dcsvm_dask.runtime.clients import check_client, default_client
-from dcsvm_dask.runtime.collections import is_collection
+from dcsvm_dask.runtime.clients import check_client, default_client, is_collection
 from dcsvm_dask.storage.rounding import RoundingLoss
 from dcsvm_dask.tasks.dual import UNBOUNDED
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dcsvm_dask.compiled import njit
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.features.feature_map import FeatureMap, check_numbers
 from dcsvm_dask.features.fourier import Fourier, count_frequencies, to_waves

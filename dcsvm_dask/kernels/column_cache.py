@@ -6,9 +6,9 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels.columns import RowTile, row_tile
 from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.rows import Rows, is_sparse

@@ -7,9 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels.vectors import SUM_FLAGS
 
 RUN = 256

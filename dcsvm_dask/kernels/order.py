@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels.rows import Rows, check_rows, is_sparse
 from dcsvm_dask.kernels.vectors import SUM_FLAGS
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401
-from numba import njit
 
+from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels.kinds import INNER_PRODUCT, L1_DISTANCE, LN2
 from dcsvm_dask.kernels.values import to_values
 from dcsvm_dask.kernels.vectors import INNER, LOOP_FLAGS, SUM_FLAGS, prefer_wide_vectors

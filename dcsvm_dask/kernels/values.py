@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels.kinds import EXPONENTIAL, IDENTITY, POWER
 from dcsvm_dask.kernels.vectors import INNER, LOOP_FLAGS, exp2, prefer_wide_vectors
 

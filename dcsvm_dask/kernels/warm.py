@@ -11,6 +11,11 @@ from dcsvm_dask.kernels.order import kd_order
 from dcsvm_dask.kernels.product import kernel_product
 
 
+def warm_up_matrix() -> None:
+    """Compile, or load from Numba's cache, kernel matrices in float32, and products of them."""
+    kernel_matrix(Kernel("rbf"), np.eye(4, dtype=np.float32), dtype=np.float32)
+
+
 def warm_up() -> None:
     """Compile, or load from Numba's cache, all that this package runs on float32 rows.
 

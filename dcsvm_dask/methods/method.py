@@ -200,6 +200,12 @@ if TYPE_CHECKING:  # they know methods
     from dcsvm_dask.storage.dataset_sample import Data
 
 
+def never(settings: Settings, shape: Shape) -> bool:
+    """Return that a run is not the solution of one working set."""
+    del settings, shape
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Method:
     """A method of training.
@@ -232,6 +238,8 @@ class Method:
         Whether ``dcsvm plan`` probes its rows, although its runs begin without a probe.
     compiles : tuple of str
         What is compiled for it beside what all need: parameters of `warm_up`.
+    is_one_set : callable
+        Whether a run is the solution of one working set, for which less is compiled.
     """
 
     name: str
@@ -247,3 +255,4 @@ class Method:
     whole_problem: bool = False
     is_timed: bool = False
     compiles: tuple[str, ...] = ()
+    is_one_set: Callable[[Settings, Shape], bool] = never

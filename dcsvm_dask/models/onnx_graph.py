@@ -39,7 +39,7 @@ class Graph:
 
     def __init__(self, prefix: str = "") -> None:
         if find_spec("onnx") is None:
-            raise InputError("export to ONNX needs onnx: pip install 'dcsvm-dask[onnx]'")
+            raise InputError("export to ONNX needs onnx: pip install onnx")
         self._prefix = prefix
         self._inputs: list[Any] = []
         self._nodes: list[Any] = []

@@ -23,7 +23,7 @@ def require_sklearn(what: str) -> None:
     InputError
     """
     if find_spec("sklearn") is None:
-        raise InputError(f"{what} needs scikit-learn: pip install 'dcsvm-dask[sklearn]'")
+        raise InputError(f"{what} needs scikit-learn: pip install scikit-learn")
 
 
 def to_svc(

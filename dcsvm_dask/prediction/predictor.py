@@ -259,10 +259,13 @@ class Predictor:
         Returns
         -------
         dict
-            JSON values: ``accuracy`` and ``balanced_accuracy`` in [0, 1], ``confusion``
-            (``labels``; ``matrix``, a row for each true class), ``n_rows``, ``n_support``,
-            ``ms_per_row``, ``mode``, ``level``. Of targets, instead of the first three: ``r2``,
-            ``mae`` and ``rmse`` of regression, ``pinball`` and ``coverage`` of a quantile. Of
+            JSON values. Of classes: ``accuracy``, ``balanced_accuracy``, ``precision``, ``recall``
+            and ``f1`` in [0, 1], the last three of the second of two classes and of more the mean
+            over classes (``average``: "binary" or "macro"); ``roc_auc`` of two classes;
+            ``by_class``, the three and the rows of each class; ``confusion`` (``labels``;
+            ``matrix``, a row for each true class). Always ``n_rows``, ``n_support``,
+            ``ms_per_row``, ``mode``, ``level``. Of targets instead: ``r2``, ``mae`` and ``rmse`` of
+            regression, ``pinball`` and ``coverage`` of a quantile. Of
             several ``pinball`` is the mean, ``by_quantile`` has both for each, ``crossing`` is the
             share of rows on which one lies above a higher one, and ``sorted`` says whether they
             were sorted before. Of a one-class SVM ``auc`` and ``accuracy``, as far as labels allow,

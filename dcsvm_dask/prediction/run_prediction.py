@@ -189,7 +189,9 @@ def evaluate(
     with closing(decided(run, rows, choice, execution, announcer)) as found:
         for block, batch in found:
             assert batch.y is not None
-            scores.update(batch.y, scheme.classes_of(block.values).astype(np.int32))
+            classes = scheme.classes_of(block.values).astype(np.int32)
+            decision = scheme.values_of_classes(block.values)
+            scores.update(batch.y, classes, decision if decision.ndim == 1 else None)
             seconds += block.seconds
     result = scores.result()
     return {**result, **_about(choice, result["n_rows"], seconds)}

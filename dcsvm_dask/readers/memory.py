@@ -50,7 +50,8 @@ def memory_bound(size: int | str) -> Iterator[None]:
 
 def bound() -> int:
     """Return the bytes that a reader may take."""
-    return _parse(os.environ.get(SETTING) or str(DEFAULT))
+    given = os.environ.get(SETTING)
+    return _parse(given) if given else DEFAULT
 
 
 def check_bound(wanted: int, name: str, what: str) -> None:

@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from dcsvm_dask.compiled import njit
 
 GOOD, SLOW, BAD = 0, 1, 2
 """Statuses of `parse_number`: the value is correct; use ``float()``; not a number."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dcsvm_dask.compiled import njit
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.readers.memory import check_bound

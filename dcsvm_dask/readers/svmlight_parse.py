@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from dcsvm_dask.compiled import njit
 from dcsvm_dask.readers.numbers import BAD, GOOD, MAX_FLOAT32, SLOW, parse_number, scaled
 
 OK, BAD_LABEL, BAD_PAIR, BAD_INDEX, BAD_VALUE, NOT_ASCENDING, TWO_LABELS, NOT_FINITE = range(8)

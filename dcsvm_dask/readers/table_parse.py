@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from dcsvm_dask.compiled import njit
 from dcsvm_dask.readers.numbers import BAD, GOOD, MAX_FLOAT32, SLOW, parse_number, scaled
 
 OK, TOO_FEW, TOO_MANY, MISSING, NOT_A_NUMBER, NOT_FINITE, OPEN_QUOTE, NO_LABEL = range(8)

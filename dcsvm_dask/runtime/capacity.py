@@ -7,6 +7,8 @@ import os
 import shutil
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import cache
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -77,11 +79,10 @@ def memory_of_workers(limit: str | int | None, workers: int) -> int:
     InputError
         If the limit is not a positive size.
     """
-    from dask.utils import parse_bytes
-    from distributed.system import MEMORY_LIMIT
-
     if limit is None:
-        return int(MEMORY_LIMIT) // max(1, workers)
+        return _memory_of_machine() // max(1, workers)
+    from dask.utils import parse_bytes
+
     try:
         found = int(parse_bytes(limit))
     except (ValueError, TypeError, OverflowError) as error:
@@ -91,6 +92,22 @@ def memory_of_workers(limit: str | int | None, workers: int) -> int:
     if found <= 0:
         raise InputError(f"memory-limit must be a size like 800MB or 2GiB, got {limit!r}")
     return found
+
+
+@cache
+def _memory_of_machine() -> int:
+    """Return the bytes of memory of the machine or of its control group, as Dask counts them."""
+    package = find_spec("distributed")
+    assert package is not None
+    assert package.origin is not None
+    # Importing the package takes most of a second, this file of it alone a millisecond.
+    file = Path(package.origin).with_name("system.py")
+    spec = spec_from_file_location("dask_system", file)
+    assert spec is not None
+    assert spec.loader is not None
+    system = module_from_spec(spec)
+    spec.loader.exec_module(system)
+    return int(system.MEMORY_LIMIT)
 
 
 def check_memory(

@@ -1,7 +1,8 @@
-"""Checks of the user's Dask clients."""
+"""What users have of Dask: clients and collections. Dask is not imported to find none."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from dcsvm_dask.errors import InputError
@@ -35,9 +36,21 @@ def check_client(client: Any) -> None:
 
 def default_client() -> Any:
     """Return Dask's default client; None if there is none."""
+    if "distributed" not in sys.modules:
+        return None
     from distributed import default_client
 
     try:
         return default_client()
     except ValueError:
         return None
+
+
+def is_collection(given: Any) -> bool:
+    """Return whether rows, or one of rows and labels in a tuple, are a Dask collection."""
+    if "dask" not in sys.modules:
+        return False
+    import dask
+
+    parts = given if isinstance(given, tuple) else (given,)
+    return any(dask.is_dask_collection(part) for part in parts)

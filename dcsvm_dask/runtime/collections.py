@@ -30,12 +30,6 @@ from dcsvm_dask.runtime.computing import Computing, tasks_of
 from dcsvm_dask.storage.location import Location
 
 
-def is_collection(given: Any) -> bool:
-    """Return whether rows, or one of rows and labels in a tuple, are a Dask collection."""
-    parts = given if isinstance(given, tuple) else (given,)
-    return any(dask.is_dask_collection(part) for part in parts)
-
-
 @dataclass(frozen=True)
 class Collection:
     """Rows in a Dask collection, with the labels in a column or in a second collection.

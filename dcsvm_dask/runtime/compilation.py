@@ -12,9 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from dcsvm_dask.compiled import ROOT, SETTING, own_cache, sources
 from dcsvm_dask.runtime.interrupts import raised_between_passes
-
-ROOT = Path(__file__).resolve().parents[1]
 
 
 def warm_up(
@@ -29,8 +28,10 @@ def warm_up(
     classes: bool = False,
     free_bias: bool = False,
     parallel: bool = False,
+    one_set: bool = False,
+    bias: bool = False,
 ) -> None:
-    """Compile, or load from the cache, every compiled function of the package.
+    """Compile, or load from the cache, every compiled function of the package, or some of them.
 
     Functions that this process has compiled or loaded cost nothing. See `is_compiled` for the mark
     in the cache. Ctrl-C ends it between two passes of the compiler.
@@ -57,11 +58,20 @@ def warm_up(
         Whether to include functions for linear SVMs whose bias is free.
     parallel : bool, default False
         Whether to include functions for working sets over shares of the rows.
+    one_set : bool, default False
+        Whether to leave out what the solution of one working set in this process does not need:
+        half of all, or more.
+    bias : bool, default False
+        Whether that working set has a bias.
     """
     from dcsvm_dask import clustering, features, kernels, solvers
 
     with raised_between_passes(), first_compiled(compiling or (lambda: None)):
         _once(_drop_outdated)
+        if one_set:
+            _once(kernels.warm_up_matrix)
+            _once(solvers.warm_up_one_set, kinks=kinks, equality=bias)
+            return
         _once(kernels.warm_up)
         _once(solvers.warm_up)
         _once(clustering.warm_up)
@@ -88,8 +98,8 @@ def warm_up(
 
 
 @cache
-def _once(warm_up_room: Callable[[], None]) -> None:
-    warm_up_room()
+def _once(warm_up_room: Callable[..., None], **how: bool) -> None:
+    warm_up_room(**how)
 
 
 def cache_folder() -> Path | None:
@@ -148,7 +158,7 @@ def _mark_name() -> str:
 
     digest = hashlib.sha256(repr((numba.__version__, sys.version)).encode())
     digest.update(repr(cpu_target.target_context.codegen().magic_tuple()).encode())
-    for path in _sources():
+    for path in sources():
         about = path.stat()
         digest.update(repr((str(path), about.st_mtime, about.st_size)).encode())
     return f"dcsvm-compiled-{digest.hexdigest()[:16]}"
@@ -177,25 +187,9 @@ def first_compiled(report: Callable[[], None]) -> Iterator[None]:
 
 
 def use_own_cache() -> None:
-    """Set Numba's cache to a folder for this version of the sources, unless one is set.
+    """Set Numba's cache to that of the package for this process and its children, if none is set.
 
-    Numba's cache does not notice that a function called from another file has changed. Call this
-    function before anything imports Numba; child processes inherit the setting.
+    Call this function before anything imports Numba.
     """
-    if "NUMBA_CACHE_DIR" in os.environ:
-        return
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    os.environ["NUMBA_CACHE_DIR"] = str(Path(base) / "dcsvm_dask" / sources_digest())
-
-
-def sources_digest() -> str:
-    """Return a short hash of the package's sources."""
-    digest = hashlib.sha256()
-    for path in _sources():
-        digest.update(path.relative_to(ROOT).as_posix().encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _sources() -> list[Path]:
-    return sorted(ROOT.rglob("*.py"))
+    if SETTING not in os.environ:
+        os.environ[SETTING] = str(own_cache())

@@ -10,7 +10,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods import resources
 from dcsvm_dask.runtime.arrival import WAIT_SECONDS
 from dcsvm_dask.runtime.capacity import memory_of_workers
-from dcsvm_dask.runtime.cluster.connect import address_in
+from dcsvm_dask.runtime.cluster.address import address_in
 from dcsvm_dask.runtime.cluster.file import LOCAL, ClusterFile, read_cluster
 
 

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from dcsvm_dask.runtime.compilation import sources_digest
+from dcsvm_dask.compiled import sources_digest
 from dcsvm_dask.runtime.exits import report_exits
 
 MODULE = "dcsvm_dask.runtime.preload"

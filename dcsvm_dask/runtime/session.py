@@ -10,18 +10,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import dask
-
 from dcsvm_dask.errors import DcsvmError, InputError, OutOfTimeError, Terminated
 from dcsvm_dask.masking import masked
 from dcsvm_dask.methods.choice import SEARCH, reached_model
 from dcsvm_dask.methods.graph import Outcome
 from dcsvm_dask.methods.plan import Plan
 from dcsvm_dask.methods.plan import plan as make_plan
-from dcsvm_dask.methods.problem import settings_of
 from dcsvm_dask.methods.registry import BEGUN, options_of
 from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.runtime.announcer import INTERRUPTED, TERMINATED, Announcer
+from dcsvm_dask.runtime.begun_by import BegunBy
 from dcsvm_dask.runtime.callbacks import Callback, StopRun
 from dcsvm_dask.runtime.capacity import (
     FEWER_THREADS,
@@ -31,16 +29,9 @@ from dcsvm_dask.runtime.capacity import (
     memory_of_slots,
 )
 from dcsvm_dask.runtime.carry import carry
-from dcsvm_dask.runtime.cluster.connect import (
-    connected,
-    local_cluster,
-    refuse_in_child,
-    remote_cluster,
-)
+from dcsvm_dask.runtime.cluster.child import refuse_in_child
 from dcsvm_dask.runtime.cluster.file import LOCAL, ClusterFile
-from dcsvm_dask.runtime.cluster.kinds import check, settings
-from dcsvm_dask.runtime.cluster.start import started_cluster
-from dcsvm_dask.runtime.compilation import warm_up
+from dcsvm_dask.runtime.compilation import is_compiled, warm_up
 from dcsvm_dask.runtime.events import THIS_PROCESS
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.executors import Executor, in_process
@@ -49,7 +40,6 @@ from dcsvm_dask.runtime.header import begin_message, read_header
 from dcsvm_dask.runtime.journal import Journal
 from dcsvm_dask.runtime.plan_file import PlanFile
 from dcsvm_dask.runtime.short import here_if_short
-from dcsvm_dask.runtime.worker import BegunBy
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.run import RunFolder
@@ -84,10 +74,15 @@ def available_memory(
     if execution.is_local and execution.n_workers():
         refuse_in_child()
     check_reach(execution, *places)
+    # Dask is imported where there are workers: that takes a second.
     if execution.file is not None:
+        from dcsvm_dask.runtime.cluster.kinds import check
+
         check(execution.file)
     if execution.remote is None:
         return execution.memory()
+    from dcsvm_dask.runtime.cluster.connect import connected
+
     with connected(execution.remote, execution.patience, say) as (_, workers):
         return memory_of_slots(workers)
 
@@ -164,7 +159,9 @@ def carry_run(
     write_state(run, "running")
     try:
         begun = BegunBy(run.place.url, run.header["versions"])
-        with open_executor(execution, announcer, compiles=compiled_for(run), run=begun) as executor:
+        with open_executor(
+            execution, announcer, compiles=compiled_for(run, execution), run=begun
+        ) as executor:
             ready = time.time()
             try:
                 run = run if checked is None else checked(executor)
@@ -325,9 +322,14 @@ SIGNED_LINEAR_SOLVER = "signed"
 CUTTING_PLANES = "cutting"
 
 
-def compiled_for(run: RunFolder) -> tuple[str, ...]:
+def compiled_for(run: RunFolder, execution: Execution) -> tuple[str, ...]:
     """Return what a run needs compiled beside what all need: parameters of `warm_up`."""
-    task, (name, options) = settings_of(run).make_task(), options_of(run.header["settings"])
+    settings, _, shape = read_header(run)
+    task, (name, options) = settings.make_task(), options_of(run.header["settings"])
+    here = execution.is_local and not execution.n_workers()
+    if here and BEGUN[name].is_one_set(settings, shape):
+        needed = {"one_set": True, "kinks": task.has_kinks, "bias": settings.fit_intercept}
+        return tuple(what for what, is_needed in needed.items() if is_needed)
     own = (*BEGUN[name].compiles, *options.compiles)
     if SIGNED_LINEAR_SOLVER in own or CUTTING_PLANES in own:
         return own
@@ -361,6 +363,8 @@ def open_executor(
     """
     with contextlib.ExitStack() as stack:
         if execution.priority is not None:
+            import dask
+
             stack.enter_context(dask.annotate(priority=execution.priority))
         yield stack.enter_context(_opened(execution, announcer, compiles, run))
 
@@ -371,29 +375,39 @@ def _opened(
 ) -> Iterator[Executor]:
     """Open an executor; see `open_executor`."""
     if execution.remote is not None:
+        from dcsvm_dask.runtime.cluster.connect import remote_cluster
+
         patience = min(execution.patience, execution.time_budget or math.inf)
         with remote_cluster(execution.remote, announcer, patience, run) as executor:
             yield executor
         return
     if execution.file is not None and not execution.is_local:
+        from dcsvm_dask.runtime.cluster.start import started_cluster
+
         with started_cluster(execution.file, announcer, execution, run) as executor:
             yield executor
         return
-    announcer.say("loading compiled code", doing=True)
-    compiling = "compiling (about half a minute, once)"
-    warm_up(
-        lambda: announcer.say(compiling, doing=True),
-        **dict.fromkeys(compiles, True),
-    )
     workers = execution.n_workers()
-    if workers:
-        announcer.say(f"starting {workers} local worker(s)", doing=True)
+
+    def load() -> None:
+        announcer.say("loading compiled code", doing=True)
+        compiling = "compiling (about half a minute, once)"
+        warm_up(lambda: announcer.say(compiling, doing=True), **dict.fromkeys(compiles, True))
+
+    if not workers:
+        load()
+        with in_process(announcer) as executor:
+            yield executor
+        return
+    if not is_compiled():  # workers load what is there when they start
+        load()
+    announcer.say(f"starting {workers} local worker(s)", doing=True)
+    from dcsvm_dask.runtime.cluster.connect import local_cluster
+    from dcsvm_dask.runtime.cluster.kinds import settings
+
     how = settings(execution.file or ClusterFile("", LOCAL))
     memory = execution.memory()
-    opened = in_process(announcer)
-    if workers:
-        opened = local_cluster(workers, memory, announcer, how, run)
-    with opened as executor:
+    with local_cluster(workers, memory, announcer, how, run, load) as executor:
         yield executor
 
 

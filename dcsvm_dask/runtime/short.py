@@ -10,6 +10,10 @@ from dcsvm_dask.runtime.execution import Execution
 SHORT = 3.0
 """Planned seconds of a run on one worker up to which starting workers costs more than they save."""
 
+BESIDE_HERE, BESIDE_WORKERS = 1.5, 3.5
+"""Seconds of `dcsvm train` beside those of its run: in this process, with workers that it starts;
+as ``python -m benchmarks.commands`` measures them on two cores."""
+
 
 def here_if_short(execution: Execution, plan: Plan) -> Execution:
     """Return an execution in this process for a short run, where nobody says where to run.
@@ -33,3 +37,20 @@ def here_if_short(execution: Execution, plan: Plan) -> Execution:
         return execution
     here = replace(execution, workers=0)
     return here if plan.most_bytes(here.side_by_side()) <= here.memory() else execution
+
+
+def seconds_beside(execution: Execution) -> float | None:
+    """Return what a command takes beside its training: to start, and to write the report.
+
+    Parameters
+    ----------
+    execution : Execution
+
+    Returns
+    -------
+    float or None
+        Seconds; None where workers are started elsewhere, which nobody here can tell.
+    """
+    if not execution.is_local:
+        return None
+    return BESIDE_WORKERS if execution.n_workers() else BESIDE_HERE

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import signal
 import time
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,6 +13,7 @@ from distributed import WorkerPlugin
 from dcsvm_dask import __version__
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.methods import resources
+from dcsvm_dask.runtime.begun_by import BegunBy
 from dcsvm_dask.runtime.caretaker import plugin_name
 from dcsvm_dask.runtime.cluster.forking import keep_at_most
 from dcsvm_dask.runtime.compilation import warm_up
@@ -24,14 +24,6 @@ from dcsvm_dask.runtime.topic import log_event
 from dcsvm_dask.versions import RESULT_VERSION, differing, versions
 
 LEAVE_SECONDS = 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class BegunBy:
-    """The URL of a run and the versions that it was begun with."""
-
-    url: str
-    versions: dict[str, str]
 
 
 def installed() -> tuple[str, int]:

@@ -6,9 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dcsvm_dask.runtime.capacity import memory_of_slots
-from dcsvm_dask.runtime.cluster.connect import connected
 from dcsvm_dask.runtime.cluster.file import SSH
-from dcsvm_dask.runtime.cluster.kinds import settings
 from dcsvm_dask.runtime.execution import Execution
 
 
@@ -49,13 +47,18 @@ def planned_workers(execution: Execution, say: Callable[[str], None] = lambda _:
     InputError
         If no scheduler with workers answers, or Dask does not know a setting of a cluster file.
     """
+    # Dask is imported where there are workers: that takes a second.
     if execution.remote is not None:
+        from dcsvm_dask.runtime.cluster.connect import connected
+
         with connected(execution.remote, execution.patience, say) as (_, found):
             pass
         threads = [int(worker["nthreads"]) for worker in found.values()]
         return Workers(sum(threads), min(threads), memory_of_slots(found))
     file = execution.file
     if file is not None:
+        from dcsvm_dask.runtime.cluster.kinds import settings
+
         settings(file)
     if file is None or execution.is_local:
         count = max(1, execution.n_workers())

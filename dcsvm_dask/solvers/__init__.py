@@ -81,6 +81,7 @@ from dcsvm_dask.solvers.warm import (
     warm_up_kinks,
     warm_up_linear,
     warm_up_linear_dual,
+    warm_up_one_set,
     warm_up_online,
     warm_up_parallel,
 )
@@ -189,6 +190,7 @@ __all__ = [
     "warm_up_kinks",
     "warm_up_linear",
     "warm_up_linear_dual",
+    "warm_up_one_set",
     "warm_up_online",
     "warm_up_parallel",
 ]

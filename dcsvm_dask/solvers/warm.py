@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 
@@ -33,10 +36,30 @@ def warm_up_kinks() -> None:
     _smo(Regression(0.1).dual(np.array([1.0, -1.0, 1.0, -1.0]), np.ones(4)))
 
 
-def _smo(dual: Dual) -> None:
+def warm_up_one_set(*, kinks: bool, equality: bool) -> None:
+    """Compile, or load from the cache, what solves a working set whose matrix is in float32.
+
+    Parameters
+    ----------
+    kinks : bool
+        Whether for a problem with kinks.
+    equality : bool
+        Whether for one with a sum, which a bias has.
+    """
+    targets = np.array([1.0, -1.0, 1.0, -1.0])
+    dual = Regression(0.1).dual(targets, np.ones(4)) if kinks else svc_dual(targets, 1.0)
+    _smo(dual, (np.float32,), (equality,))
+
+
+def _smo(
+    dual: Dual,
+    dtypes: Sequence[Any] = (np.float32, np.float64),
+    equalities: Sequence[bool] = (False, True),
+) -> None:
     """Compile what `solve_smo` needs for a problem of four variables and all like it."""
-    for K in (np.eye(4, dtype=np.float32), np.eye(4)):
-        for equality in (False, True):
+    for dtype in dtypes:
+        K = np.eye(4, dtype=dtype)
+        for equality in equalities:
             solve_smo(K, dual, equality=equality)
         problem = QuadraticProgram.of(4, dual, None, None, False)
         active = ActiveSet(K, np.ones(4, np.float32), problem)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.spelling import flag, option
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import LOCK
 
@@ -74,7 +75,7 @@ class EasyFolder:
         if STATE not in names:
             raise InputError(
                 f"{self.place}: is neither empty nor a folder of `dcsvm easy`; name another one "
-                "by --out"
+                f"by {option('out')}"
             )
         found = (self.place / STATE).read_json()
         if overwrite or found.get("state") == READING:
@@ -82,7 +83,8 @@ class EasyFolder:
         if found.get("state") == COMPLETE:
             raise InputError(
                 f"{self.place}: has the results of `dcsvm easy` already, model and report in "
-                f"{self.model}; give --overwrite to replace them, or another folder by --out"
+                f"{self.model}; give {flag('overwrite')} to replace them, or another folder by "
+                f"{option('out')}"
             )
         before = found.get("asked", {})
         differing = [word for word in asked if before.get(word) != asked[word]]
@@ -90,7 +92,8 @@ class EasyFolder:
             which = ", ".join(word.replace("_", "-") for word in differing) or "rows in memory"
             raise InputError(
                 f"{self.place}: was begun by another call ({which}); repeat that one to go on "
-                "with it, give --overwrite to begin anew, or another folder by --out"
+                f"with it, give {flag('overwrite')} to begin anew, or another folder by "
+                f"{option('out')}"
             )
         self.state = found
         return True

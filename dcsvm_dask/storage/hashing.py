@@ -13,10 +13,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels.rows import Rows
 
 _SEED = np.uint64(0x9E3779B97F4A7C15)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dcsvm_dask.errors import AccessError, InputError, UnreachableError
+from dcsvm_dask.spelling import flag
 from dcsvm_dask.storage.location import Location
 
 MARKS = {"run.json": "run", "dataset.json": "data set"}
@@ -50,7 +51,7 @@ def output(
 
 def exists_already(target: Location, what: str = "out") -> InputError:
     """Return the error for an output that exists."""
-    return InputError(f"{what}: {target} exists; name another file or give --overwrite")
+    return InputError(f"{what}: {target} exists; name another file or give {flag('overwrite')}")
 
 
 def refuse_inside(place: Location, what: str = "out") -> None:

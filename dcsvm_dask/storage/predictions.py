@@ -402,7 +402,7 @@ def open_predictions(
             f"give one of {', '.join(_WRITERS)}"
         )
     if writer is ParquetWriter and importlib.util.find_spec("pyarrow") is None:
-        raise InputError("out: .parquet needs pyarrow: pip install 'dcsvm-dask[parquet]'")
+        raise InputError("out: .parquet needs pyarrow: pip install pyarrow")
     # Check the target now rather than after predicting.
     if writer is not ZarrWriter:
         output(target, overwrite=overwrite)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
+from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.readers.statistics import Vector
 from dcsvm_dask.storage.hashing import row_hashes

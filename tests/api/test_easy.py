@@ -101,7 +101,7 @@ def test_an_interrupted_search_says_so_and_the_same_call_goes_on(
     assert (left["state"], left["interrupted"], len(left["rounds"])) == ("searching", True, 2)
     with pytest.raises(InputError, match="was interrupted while searching; repeat it to go on"):
         api.open_run(tmp_path / "out")
-    with pytest.raises(InputError, match=r"begun by another call \(label\).*--overwrite"):
+    with pytest.raises(InputError, match=r"begun by another call \(label\).*overwrite=True"):
         api.easy(bank, tmp_path / "out", label="region", minutes=1, **HOW)
     run = api.easy(bank, tmp_path / "out", label="bought", minutes=1, **HOW)
     assert asked[:3] == [(1.0,), asked[1], asked[1]]  # the first round is not repeated
@@ -144,7 +144,9 @@ def test_results_are_replaced_only_where_that_is_asked_for(bank: Path, tmp_path:
     api.easy(bank, tmp_path / "out", **words)
     with pytest.raises(InputError, match=r"its model is .*/out/model"):
         api.open_run(tmp_path / "out")
-    with pytest.raises(InputError, match=r"has the results of `dcsvm easy` already.*--overwrite"):
+    with pytest.raises(
+        InputError, match=r"has the results of `dcsvm easy` already.*overwrite=True"
+    ):
         api.easy(bank, tmp_path / "out", **words)
     run = api.easy(bank, tmp_path / "out", overwrite=True, seed=1, **words)
     assert run.folder.header["settings"]["seed"] == 1

@@ -16,7 +16,7 @@ import pytest
 from dcsvm_dask.cli import COMMANDS
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import RunError
-from dcsvm_dask.runtime import session, tasks
+from dcsvm_dask.runtime import tasks
 from dcsvm_dask.runtime.cluster import connect as clusters
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import read_owner
@@ -276,7 +276,7 @@ def test_the_parameters_are_committed_before_a_cluster_is_started(
         raise RunError("no cluster today")
         yield
 
-    monkeypatch.setattr(session, "local_cluster", no_cluster)
+    monkeypatch.setattr(clusters, "local_cluster", no_cluster)
     words = ["--gamma", "8", "-C", "3", "--workers", "2", "--quiet"]
     done = invoke("train", home / "d.zarr", "--run", tmp_path / "run", *words)
     assert (done.exit_code, done.stderr) == (1, "dcsvm: no cluster today\n")

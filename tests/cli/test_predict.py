@@ -60,6 +60,12 @@ def test_evaluate_prints_one_json_object_and_nothing_else(home: Path, mode: str)
     assert {
         "accuracy",
         "balanced_accuracy",
+        "precision",
+        "recall",
+        "f1",
+        "average",
+        "by_class",
+        "roc_auc",
         "confusion",
         "n_support",
         "ms_per_row",
@@ -72,6 +78,11 @@ def test_evaluate_prints_one_json_object_and_nothing_else(home: Path, mode: str)
     assert 0.8 < value["accuracy"] <= 1
     text = invoke("evaluate", home / "run", home / "d.zarr/test", "--mode", mode, "--quiet")
     assert f"accuracy           {value['accuracy']:.5f}" in text.stdout
+    assert f"AUC                {value['roc_auc']:.5f}" in text.stdout
+    for one in value["by_class"]:
+        three = f"{one['precision']:9.4f}  {one['recall']:.4f}  {one['f1']:.4f}  {one['rows']:6}"
+        assert f"{one['label']:>17}  {three}" in text.stdout
+    assert "macro average" not in text.stdout
     assert text.stderr == ""
 
 

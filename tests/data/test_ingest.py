@@ -241,7 +241,9 @@ def test_a_scaled_data_set_as_source(tmp_path: Path) -> None:
 
 def test_an_existing_data_set_is_kept(tmp_path: Path) -> None:
     first = ingest((X, Y), tmp_path / "a.zarr")
-    with pytest.raises(InputError, match=r"a data set exists there; remove it or give --overwrite"):
+    with pytest.raises(
+        InputError, match=r"a data set exists there; remove it or give overwrite=True"
+    ):
         ingest((X[:100], Y[:100]), tmp_path / "a.zarr")
     bad = X.copy()
     bad[299, 0] = np.nan

@@ -10,6 +10,7 @@ import pytest
 from dcsvm_dask.diagnostics.drawing import draw
 from dcsvm_dask.diagnostics.outline import in_brief, outline
 from dcsvm_dask.methods.plan import Plan, plan
+from dcsvm_dask.numbers import duration
 from tests.typical import COVTYPE, GOALS, SETTINGS
 
 
@@ -40,6 +41,14 @@ def test_the_table_has_a_line_for_every_stage(planned: Plan) -> None:
         assert line.startswith(stage.stage.name)
         assert f" {stage.stage.n_nodes} " in line
     assert "a worker needs" in lines[len(planned.stages) + 1]
+
+
+def test_the_time_has_that_of_the_start_in_it(planned: Plan) -> None:
+    seconds = planned.seconds(2)
+    whole = f"time: about {duration(seconds + 3.5)} on 2 workers ({duration(seconds)} to train, "
+    assert f"\n{whole}3.5 s to start and to report)" in outline(planned, 2, 1, 3.5)
+    unknown = f"time: about {duration(seconds)} on 2 workers (beside the start of the workers)"
+    assert f"\n{unknown}" in outline(planned, 2)
 
 
 def test_the_json_says_the_same(planned: Plan) -> None:

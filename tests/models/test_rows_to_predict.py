@@ -162,6 +162,12 @@ def test_evaluate_counts_like_sklearn(kept_run: Any) -> None:
         assert found["balanced_accuracy"] == pytest.approx(
             metrics.balanced_accuracy_score(made.y_test, predicted)
         )
+        decision = made.run.decision_function(made.X_test, execution=HERE)
+        yes = np.asarray(made.y_test) == "yes"
+        assert found["roc_auc"] == pytest.approx(metrics.roc_auc_score(yes, decision))
+        assert found["f1"] == pytest.approx(
+            metrics.f1_score(made.y_test, predicted, pos_label="yes")
+        )
         assert found["confusion"] == {
             "labels": ["no", "yes"],
             "matrix": metrics.confusion_matrix(made.y_test, predicted).tolist(),

@@ -14,7 +14,7 @@ from distributed import LocalCluster, Worker
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.runtime import arrival, executors, placement, tasks
+from dcsvm_dask.runtime import arrival, on_cluster, placement, tasks
 from dcsvm_dask.runtime.arrival import in_words
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import StageDone
@@ -80,8 +80,8 @@ def test_workers_that_come_later_are_looked_at_as_those_that_are_there(
     # The first one is sent away again before it is asked what it sees.
     looked: Iterator[dict[str, Any]] = iter([{}])
     workers_of = placement.workers_of
-    monkeypatch.setattr(executors, "workers_of", lambda client: next(looked, workers_of(client)))
-    monkeypatch.setattr(executors, "complaint", lambda run, data: f"{run}: there is no run")
+    monkeypatch.setattr(on_cluster, "workers_of", lambda client: next(looked, workers_of(client)))
+    monkeypatch.setattr(on_cluster, "complaint", lambda run, data: f"{run}: there is no run")
     with (
         adapting(memory_limit="4GiB") as cluster,
         pytest.raises(InputError, match=r"worker inproc://.*: there is no run.* every worker sees"),
@@ -95,7 +95,7 @@ def test_a_worker_that_comes_later_and_sees_nothing_is_named(
 ) -> None:
     def blind(*_: object, **__: object) -> None:
         # The workers that were there at the start have seen all.
-        monkeypatch.setattr(executors, "complaint", lambda run, data: "there is no run")
+        monkeypatch.setattr(on_cluster, "complaint", lambda run, data: "there is no run")
         raise InputError("RUN: there is no run (no run.json)")
 
     monkeypatch.setattr(tasks, "run_node", blind)
@@ -113,8 +113,8 @@ def test_a_worker_that_comes_later_and_is_too_small_is_told_of(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(executors, "LOOK_SECONDS", 0.0)
-    monkeypatch.setattr(executors, "WAIT_SECONDS", 0.01)  # this run is over in a second
+    monkeypatch.setattr(on_cluster, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(on_cluster, "WAIT_SECONDS", 0.01)  # this run is over in a second
     where = {"n_workers": 1, "threads_per_worker": 1, "processes": False, "dashboard_address": ":0"}
     with (
         dask.config.set({"distributed.worker.memory.pause": False}),

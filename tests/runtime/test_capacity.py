@@ -194,3 +194,10 @@ def test_tasks_side_by_side_in_a_process_share_its_memory(
     )
     single = plan(settings, GOALS, COVTYPE)
     assert single.most_bytes(2) == single.most_bytes()
+
+
+def test_the_memory_of_the_machine_is_what_dask_says_it_is() -> None:
+    from distributed.system import MEMORY_LIMIT
+
+    assert memory_of_workers(None, 1) == MEMORY_LIMIT
+    assert memory_of_workers(None, 3) == MEMORY_LIMIT // 3

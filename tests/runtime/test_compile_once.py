@@ -20,10 +20,11 @@ from distributed import Client
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.runtime import compilation, compile_once
 from dcsvm_dask.runtime.announcer import Announcer
+from dcsvm_dask.runtime.begun_by import BegunBy
 from dcsvm_dask.runtime.cluster.connect import prepared
 from dcsvm_dask.runtime.compilation import is_compiled, is_loaded
 from dcsvm_dask.runtime.topic import TOPIC, subscribed
-from dcsvm_dask.runtime.worker import BegunBy, PrepareWorker
+from dcsvm_dask.runtime.worker import PrepareWorker
 from dcsvm_dask.versions import versions
 from tests.callbacks import Heard
 

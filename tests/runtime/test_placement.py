@@ -19,7 +19,8 @@ from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import TaskDone
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.placement import Placement
-from dcsvm_dask.runtime.tasks import RETRIES, submit, to_dask
+from dcsvm_dask.runtime.submitting import submit, to_dask
+from dcsvm_dask.runtime.tasks import RETRIES
 from tests.marks import long
 
 IN_THREADS = {"processes": False, "dashboard_address": ":0"}

@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer
 from dcsvm_dask import api
 from dcsvm_dask.methods.plan import plan
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.runtime.short import SHORT, here_if_short
+from dcsvm_dask.runtime.short import SHORT, here_if_short, seconds_beside
 from tests.typical import COVTYPE, GOALS, SETTINGS
 
 FEW = replace(COVTYPE, n_rows=3000, n_variables=3000, n_bytes=3000 * 216)
@@ -40,6 +40,14 @@ def test_long_runs_and_those_without_memory_have_workers(monkeypatch: pytest.Mon
     assert here_if_short(execution, large) is execution
     monkeypatch.setattr(Execution, "memory", lambda _: LITTLE.most_bytes() - 1)
     assert here_if_short(execution, LITTLE) is execution
+
+
+def test_what_is_beside_the_training_depends_on_who_starts_workers() -> None:
+    here, workers = (seconds_beside(Execution(workers=n)) for n in (0, 2))
+    assert here is not None
+    assert workers is not None
+    assert 0.0 < here < workers
+    assert seconds_beside(Execution(scheduler="tcp://somewhere:8786")) is None
 
 
 @pytest.mark.long

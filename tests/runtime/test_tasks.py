@@ -16,7 +16,7 @@ from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import TaskDone
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.executors import in_process
-from dcsvm_dask.runtime.tasks import in_turn, to_dask
+from dcsvm_dask.runtime.submitting import in_turn, to_dask
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder

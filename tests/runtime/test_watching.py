@@ -14,7 +14,7 @@ from distributed import Client
 
 from dcsvm_dask import api
 from dcsvm_dask.diagnostics.lines import fault
-from dcsvm_dask.runtime import executors, watching
+from dcsvm_dask.runtime import on_cluster, watching
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.capacity import Share, memory_of_slots
@@ -113,7 +113,7 @@ def test_a_worker_that_is_stopped_and_then_killed(
 ) -> None:
     # One that only waits for a processor is not silent for that long.
     monkeypatch.setattr(watching, "SILENT_SECONDS", 15.0)
-    monkeypatch.setattr(executors, "LOOK_SECONDS", 0.5)
+    monkeypatch.setattr(on_cluster, "LOOK_SECONDS", 0.5)
     words = ("--preload-nanny", "dcsvm_dask.runtime.preload", "--memory-limit", "2GiB")
     address, _ = dask_cluster.start(2, worker=words)
     pids: dict[str, int] = {}

@@ -16,7 +16,7 @@ from distributed import LocalCluster
 from dcsvm_dask import __version__, api
 from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, usual_set_cap
-from dcsvm_dask.runtime import executors, tasks
+from dcsvm_dask.runtime import on_cluster, tasks
 from dcsvm_dask.runtime.capacity import memory_of_slots
 from dcsvm_dask.runtime.cluster import connect as clusters
 from dcsvm_dask.runtime.execution import Execution
@@ -196,7 +196,7 @@ def test_a_scheduler_whose_workers_have_too_little_memory_is_refused(
 def test_workers_that_do_not_see_the_run_are_named(
     two_workers: Execution, train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executors, "complaint", lambda run, data: f"{run}: there is no run")
+    monkeypatch.setattr(on_cluster, "complaint", lambda run, data: f"{run}: there is no run")
     with pytest.raises(InputError, match=r"worker tcp://.*: there is no run.* every worker sees"):
         train(execution=two_workers)
 

@@ -51,7 +51,7 @@ def test_what_is_there_is_replaced_only_when_asked_for(
     write, out = writers(home)[name], tmp_path / name
     write(out)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    with pytest.raises(InputError, match=r"exists; name another file or give --overwrite"):
+    with pytest.raises(InputError, match=r"exists; name another file or give overwrite=True"):
         write(out)
     assert before == {path: path.read_bytes() for path in before}
     write(out, overwrite=True)

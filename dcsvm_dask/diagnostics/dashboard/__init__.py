@@ -17,7 +17,7 @@ def dask_setup(scheduler: Any) -> None:
         import bokeh  # noqa: F401 (what pages are made of)
     except ImportError:
         logging.getLogger("distributed.preloading").warning(
-            "no page DC-SVM: bokeh is absent here; pip install 'dcsvm-dask[report]'"
+            "no page DC-SVM: bokeh is absent here; pip install bokeh"
         )
         return
     from dcsvm_dask.diagnostics.dashboard.plugin import PagePlugin

@@ -42,5 +42,5 @@ def _why(error: Exception) -> str:
         package = error.name.split(".")[0]
         if package == "dcsvm_dask":
             return "the scheduler has no dcsvm_dask of this version; install it there"
-        return f"the scheduler has no {package}; pip install 'dcsvm-dask[report]' there"
+        return f"the scheduler has no {package}; pip install {package} there"
     return " ".join(str(error).split()) or type(error).__name__

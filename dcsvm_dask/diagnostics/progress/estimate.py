@@ -38,6 +38,8 @@ COMMITTING = 1.04
 """Time of a level's blocks and commit over that of its blocks."""
 LATE = 0.3
 """Remaining time of a stage that exceeds its estimate, as a share of its elapsed time."""
+UNSURE = 0.45
+"""Remaining time of working sets that exceed their plan, whose number nobody knows, likewise."""
 PRIOR = 0.05
 """Weight of the plan's estimate, as a share of the run or of a level."""
 MOST_ROUNDS = 50
@@ -297,10 +299,13 @@ class Estimate:
         share = max(stage.fallen for stage in chain)
         goal = next((stage.reached["tol"] for stage in reversed(chain) if stage.reached), 0.0)
         own = fall_left(falls, goal, self.now)
+        rest = max(sets - spent, UNSURE * spent)
         if own is None:
-            return max(sets - spent, LATE * spent) + check
+            return rest + check
         trust = min(1.0, share / TRUSTED)
-        return (1.0 - trust) * max(sets * (1.0 - share), own * share) + trust * own + check
+        # The violation may hardly fall for half of the time, which passes nevertheless.
+        rest = min(sets * (1.0 - share), rest)
+        return (1.0 - trust) * max(rest, own * share) + trust * own + check
 
     def _check_support(self, chain: Sequence[StageProgress]) -> float:
         """Return the number of support vectors over the planned one, once it is committed."""

@@ -14,7 +14,7 @@ from dcsvm_dask.diagnostics.report.parts import Picture, Section
 from dcsvm_dask.diagnostics.report.tables.table import Table, n_rows
 from dcsvm_dask.errors import InputError
 
-NEEDED = "a report needs bokeh: pip install 'dcsvm-dask[report]'"
+NEEDED = "a report needs bokeh and jinja2: pip install bokeh jinja2"
 GENERATOR = "dcsvm_dask report"
 """Mark of files that are reports and may be overwritten."""
 MOST_EMBEDDED = 20_000

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+from threading import Thread
 
 from dcsvm_dask.diagnostics.report.page import available
 from dcsvm_dask.runtime.announcer import INTERRUPTED, TERMINATED
 from dcsvm_dask.runtime.callbacks import Callback
-from dcsvm_dask.runtime.events import RunEnds, Said
+from dcsvm_dask.runtime.events import THIS_PROCESS, RunBegins, RunEnds, Said
 from dcsvm_dask.storage.run import RunFolder
 
 
@@ -27,6 +30,11 @@ class Reporting(Callback):
     def __init__(self, run: RunFolder, others: Sequence[Callback] = ()) -> None:
         self._run, self._others = run, others
 
+    def on_begin(self, event: RunBegins) -> None:
+        """Import what draws while workers compute: this process has nothing else to do."""
+        if event.where != THIS_PROCESS and available():
+            Thread(target=_load, name="dcsvm-report", daemon=True).start()
+
     def on_end(self, event: RunEnds) -> None:
         """Write the report, unless the process was told to end at once."""
         if event.message not in (INTERRUPTED, TERMINATED):
@@ -35,7 +43,7 @@ class Reporting(Callback):
     def write(self) -> None:
         """Write the report, or report why it cannot be written."""
         if not available():
-            self._say("no report: it needs bokeh (pip install 'dcsvm-dask[report]')")
+            self._say("no report: it needs bokeh and jinja2 (pip install bokeh jinja2)")
             return
         try:
             from dcsvm_dask.diagnostics.report.report import report
@@ -51,3 +59,9 @@ class Reporting(Callback):
     def _say(self, text: str) -> None:
         for other in self._others:
             other.on_say(Said(self._run.place.url, time.time(), text))
+
+
+def _load() -> None:
+    """Import the views, which import bokeh; whoever writes the report meets what is wrong."""
+    with suppress(Exception):
+        import_module("dcsvm_dask.diagnostics.report.views.run")

@@ -13,6 +13,7 @@ from dcsvm_dask.masking import printable
 from dcsvm_dask.numbers import brief, clock, counted
 from dcsvm_dask.runtime.events import Advanced, NoWorkers, TaskFailed, WorkerLost
 from dcsvm_dask.storage.stage_id import ABOUT, COMMITTEE, MODEL, SCORE, StageId
+from dcsvm_dask.tasks.scores import score_text, scores_in
 
 STOPPED = "stopped"
 
@@ -30,6 +31,8 @@ class Row:
     """Elapsed time; None if the stage has not begun, or was done before this process."""
     left: float | None
     """Estimated remaining time in seconds; None without an estimate."""
+    score: str = ""
+    """The main score of the model that the stage has committed, on held-out rows."""
 
 
 def rows(progress: Progress, now: float) -> list[Row]:
@@ -68,7 +71,8 @@ def _of_stage(progress: Progress, stage: StageProgress, now: float, *, scoring: 
     began = stage.state != WAITING and not stage.resumed
     seconds = stage.seconds(now) if began else None
     count = "scoring" if scoring else _count(stage)
-    return Row(stage.name, state, _share(stage, seconds, left), count, seconds, left)
+    share, score = _share(stage, seconds, left), _score(progress, stage.name)
+    return Row(stage.name, state, share, count, seconds, left, score)
 
 
 def _of_chain(progress: Progress, chain: list[StageProgress], now: float) -> Row:
@@ -116,7 +120,18 @@ def _of_model(progress: Progress, now: float, scoring: set[str]) -> Iterator[Row
     left = None
     if model.state == RUNNING and model.advanced:
         count, share, left = _count(model), model.share, progress.stage_left(model, now)
-    yield Row("model", _state(progress, last), share, count, seconds, left)
+    score = _score(progress, model.name)
+    yield Row("model", _state(progress, last), share, count, seconds, left, score)
+
+
+def _score(progress: Progress, stage: str) -> str:
+    """Return the main score of a stage's model in words; empty where it has none yet."""
+    scored = progress.stages.get(StageId.about(SCORE, stage))
+    found = scores_in(scored.record) if scored is not None and scored.state == DONE else []
+    if not found:
+        return ""
+    text = score_text(*found[0])
+    return text if len(text) < LEFT else text.rpartition(" ")[2]
 
 
 def _of(progress: Progress, kind: str) -> list[StageProgress]:
@@ -180,7 +195,7 @@ def _share(stage: StageProgress, seconds: float | None, left: float | None) -> f
 if TYPE_CHECKING:
     from rich.text import Text
 
-NAME, SECONDS, LEFT, LONGEST_BAR, SHORTEST_BAR = 9, 7, 13, 60, 6
+NAME, SECONDS, LEFT, LONGEST_BAR, SHORTEST_BAR = 9, 7, 17, 60, 6
 COUNTS = (22, 16)
 """Widths of the column that counts blocks and tasks, in wide and in narrow lines."""
 WIDE = 76
@@ -266,6 +281,8 @@ def row_line(row: Row, width: int, *, ascii_only: bool) -> Text:
         text.append(f"{left:>{LEFT if begun else LEFT + SECONDS}}", style=GREY)
     elif row.state == STOPPED:
         text.append(f"{STOPPED:>{LEFT}}", style=RED)
+    elif row.score:
+        text.append(f"{row.score:>{LEFT + (SECONDS if row.seconds is None else 0)}}")
     return text
 
 

@@ -152,6 +152,11 @@ SLOW = 0.45
 MOST_ROWS_OF_SETS = 65_536
 
 
+def is_one_set(settings: Settings, shape: Shape) -> bool:
+    """Return whether all rows of a run are one working set."""
+    return not settings.clusters and shape.n_variables <= settings.set_cap
+
+
 def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     """Yield the graphs of a DC-SVM run.
 
@@ -167,7 +172,7 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
         first = (yield [offset_stage()])[OFFSET]
         settings = informed(settings, first)
     has_size = "epsilon" in first
-    if not levels and shape.n_variables <= settings.set_cap:
+    if is_one_set(settings, shape):
         chain = chain_of("conquer", None, settings, goals, shape, local=False)
         reached = yield from few_rows(replace(chain, parts=1), has_sum=has_sum)
         return (yield from finish_with(reached, shape))

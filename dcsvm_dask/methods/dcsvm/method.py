@@ -5,7 +5,7 @@ from __future__ import annotations
 from dcsvm_dask.methods.conquer.graph import CONQUER_KIND, REFINE_KIND
 from dcsvm_dask.methods.dcsvm import plan as dcsvm_plan
 from dcsvm_dask.methods.dcsvm.classes import graph as classes
-from dcsvm_dask.methods.dcsvm.graph import dcsvm
+from dcsvm_dask.methods.dcsvm.graph import dcsvm, is_one_set
 from dcsvm_dask.methods.decomposition.method import SETS_KIND
 from dcsvm_dask.methods.forecast import Forecast
 from dcsvm_dask.methods.graph import Stages
@@ -38,6 +38,12 @@ def plan(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     several = has_several(sizes.settings, len(sizes.shape.class_rows))
     plan_stages = classes.plan_stages if several else dcsvm_plan.plan_stages
     return plan_stages(sizes, goals)
+
+
+def solves_one_set(settings: Settings, shape: Shape) -> bool:
+    """Return whether a run solves one working set, of one SVM without a sum but that of a bias."""
+    several = has_several(settings, len(shape.class_rows))
+    return not several and not settings.make_task().has_sum and is_one_set(settings, shape)
 
 
 def _describe_level(record: Record) -> str:
@@ -77,4 +83,5 @@ METHOD = Method(
     whole_problem=True,
     tasks=tuple(TASKS),
     compiles=("parallel",),
+    is_one_set=solves_one_set,
 )

@@ -23,17 +23,24 @@ FLAGS = (
 """Words for 0 and 1, in lower case."""
 DATE_FORMATS = (
     "%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y/%m/%d",
-    "%d.%m.%Y", "%d.%m.%Y %H:%M", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%Y %H:%M",
+    "%d.%m.%Y", "%d.%m.%Y %H:%M", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%Y %H:%M", "%d/%m/%Y %H:%M",
+    "%d-%m-%Y", "%d %b %Y", "%d-%b-%Y", "%b %d, %Y",
 )  # fmt: skip
 """Forms of dates; the first one that all cells of a column have is meant."""
 PARTS = ("year", "month", "day", "weekday", "hour")
 """The numbers that a date becomes; Monday is weekday 0."""
+DAYS = "days"
+"""Or one number: days since 1970, with the time as a fraction."""
+NUMBERS_OF_DATE = (*PARTS, DAYS)
 
 _THOUSANDS = {
-    ".": (r"^[+-]?\d{1,3}(,\d{3})+(\.\d*)?$", ","),
-    ",": (r"^[+-]?\d{1,3}([. '\x{a0}\x{202f}]\d{3})*(,\d*)?$", "[. '\u00a0\u202f]"),
+    ".": (r"^[+-]?\d{1,3}([, '\x{2019}\x{a0}\x{202f}]\d{3})+(\.\d*)?$", "[, '\u2019\u00a0\u202f]"),
+    ",": (r"^[+-]?\d{1,3}([. '\x{2019}\x{a0}\x{202f}]\d{3})*(,\d*)?$", "[. '\u2019\u00a0\u202f]"),
 }
 """By decimal mark: numbers with separators of thousands, and these."""
+_SIGNS = "$€£¥%"
+"""Of currencies and per cent, before or after a number."""
+_SIGNED = rf"^([+-]?)\s?[{_SIGNS}]?\s?([^{_SIGNS}]*?)\s?[{_SIGNS}]?$"
 
 
 def is_comment(line: str) -> bool:
@@ -117,6 +124,7 @@ def numbers_of(column: Any, decimal: str) -> tuple[NDArray[np.float64], NDArray[
     known = _cast(words) if decimal == "." else None
     if known is not None:
         return known, np.zeros(len(column), np.bool_)
+    words = _without_sign(words)
     grouped, separators = _THOUSANDS[decimal]
     plain = pc.if_else(
         pc.match_substring_regex(words, pattern=grouped),
@@ -129,6 +137,30 @@ def numbers_of(column: Any, decimal: str) -> tuple[NDArray[np.float64], NDArray[
     good = pc.fill_null(pc.match_substring_regex(plain, pattern=form), True)
     values = pc.cast(pc.if_else(good, plain, pa.scalar(None, pa.string())), pa.float64())
     return _filled(values), ~np.asarray(good)
+
+
+def sign_in(column: Any) -> str | None:
+    """Return the sign of a currency or per cent that all cells of text have; "" without any.
+
+    None where they differ: 12 % and 0.12 in one column are different numbers.
+    """
+    import pyarrow.compute as pc
+
+    words = words_of(column).drop_null()
+    bare = pc.replace_substring_regex(words, pattern=f"[^{_SIGNS}]", replacement="")
+    signs = pc.unique(bare).to_pylist()
+    if len(signs) > 1 or (signs and len(signs[0]) > 1):
+        return None
+    return signs[0] if signs else ""
+
+
+def _without_sign(words: Any) -> Any:
+    """Return words without the sign that all of them have, if they have one."""
+    import pyarrow.compute as pc
+
+    if not sign_in(words):
+        return words
+    return pc.replace_substring_regex(words, pattern=_SIGNED, replacement=r"\1\2")
 
 
 def missing_of(column: Any) -> NDArray[np.bool_]:
@@ -166,7 +198,7 @@ def date_format(words: Any) -> str | None:
 
 
 def date_parts(column: Any, form: str | None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return year, month, day, weekday and hour of dates, and which cells are no date.
+    """Return the numbers of dates, `NUMBERS_OF_DATE`, and which cells are no date.
 
     Parameters
     ----------
@@ -176,7 +208,7 @@ def date_parts(column: Any, form: str | None) -> tuple[NDArray[np.float64], NDAr
 
     Returns
     -------
-    parts : ndarray, shape (n, 5), float64
+    parts : ndarray, shape (n, 6), float64
         NaN where a cell is missing or no date.
     wrong : ndarray of bool
     """
@@ -191,7 +223,10 @@ def date_parts(column: Any, form: str | None) -> tuple[NDArray[np.float64], NDAr
         dates = pc.strptime(words, format=form, unit="s", error_is_null=True)
         wrong = np.asarray(pc.and_(pc.is_null(dates), pc.is_valid(words)))
     found = [pc.year(dates), pc.month(dates), pc.day(dates), pc.day_of_week(dates), pc.hour(dates)]
-    return np.column_stack([_filled(pc.cast(one, pa.float64())) for one in found]), wrong
+    microseconds = pc.cast(pc.cast(dates, pa.timestamp("us")), pa.int64())
+    days = pc.divide(pc.cast(microseconds, pa.float64(), safe=False), 86_400e6)
+    parts = [_filled(pc.cast(one, pa.float64())) for one in (*found, days)]
+    return np.column_stack(parts), wrong
 
 
 def _cast(cells: Any) -> NDArray[np.float64] | None:

@@ -11,7 +11,7 @@ from dcsvm_dask.errors import InputError
 
 AUTO = "auto"
 MISSING = ("refuse", "drop", "median", "indicator")
-DATES = ("drop", "parts")
+DATES = ("drop", "parts", "days")
 DECIMALS = (".", ",")
 
 
@@ -29,7 +29,7 @@ class Choices:
     ordinal : dict of str to tuple of str
         Columns of ordered words, with the words from low to high.
     missing : {"refuse", "drop", "median", "indicator"}
-    dates : {"drop", "parts"} or None
+    dates : {"drop", "parts", "days"} or None
         None: a column of dates is refused.
     decimal : {".", ","}
     """

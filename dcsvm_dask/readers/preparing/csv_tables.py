@@ -179,6 +179,11 @@ class CsvTable:
         found = next(itertools.islice(self._records(), row, None), None)
         return f"row {row}" if found is None else f"line {found[0]}"
 
+    def cell(self, row: int, column: int) -> str:
+        """Return a cell as it stands in the file; "" where there is none."""
+        found = next(itertools.islice(self._records(), row, None), (0, []))[1]
+        return found[column] if column < len(found) else ""
+
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the first line and the cells of each row."""
         head = self._head

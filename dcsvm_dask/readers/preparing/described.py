@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
+from dcsvm_dask.readers.preparing.cells import DAYS
 from dcsvm_dask.readers.preparing.encoders import DATE, FLAG, NUMBER, ONE_HOT, ORDINAL, Encoder
 
 SHOWN = 8
 """Categories that are named."""
 _DIRECTIVES = {
-    "Y": "year", "y": "year of two digits", "m": "month", "d": "day", "b": "month's name",
-    "B": "month's name", "H": "hour", "I": "hour", "p": "AM or PM", "M": "minute", "S": "second",
+    "Y": "year", "y": "year of two digits", "m": "month", "d": "day", "b": "month",
+    "B": "month", "H": "hour", "I": "hour", "p": "AM or PM", "M": "minute", "S": "second",
 }  # fmt: skip
 """The parts of a form of dates, by the letters of strptime."""
 
@@ -18,7 +19,7 @@ _DIRECTIVES = {
 def described(encoder: Encoder) -> str | None:
     """Return what becomes of a column; None of a plain number without empty cells."""
     filled = _filled(encoder)
-    if encoder.kind == NUMBER and not filled:
+    if encoder.kind == NUMBER and encoder.form is None and not filled:
         return None
     return _what(encoder) + filled
 
@@ -38,12 +39,13 @@ def _what(encoder: Encoder) -> str:
         return "<".join(words)
     if encoder.kind == DATE:
         form = "" if encoder.form is None else f" as {form_in_words(encoder.form)}"
-        return f"dates{form}: {', '.join(words)}"
+        became = "days since 1970" if words == (DAYS,) else ", ".join(words)
+        return f"dates{form}: {became}"
     if encoder.kind == ONE_HOT:
         more = f" and {len(words) - SHOWN:,} more" if len(words) > SHOWN else ""
         named = ", ".join(word[:40] for word in words[:SHOWN])
         return f"{len(words):,} {'category' if len(words) == 1 else 'categories'}: {named}{more}"
-    return NUMBER
+    return NUMBER if encoder.form is None else f"{NUMBER}, written with {encoder.form}"
 
 
 def _filled(encoder: Encoder) -> str:

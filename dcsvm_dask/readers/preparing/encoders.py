@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.readers.preparing.cells import (
     DATE_FORMATS,
-    PARTS,
+    NUMBERS_OF_DATE,
     date_format,
     date_parts,
     flags_in,
     is_date,
+    is_text,
     numbers_of,
+    sign_in,
     words_of,
 )
 from dcsvm_dask.readers.source import FILL_IN
@@ -55,7 +57,7 @@ class Encoder:
     words : tuple of str
         Categories, ordered words, or the parts of a date; empty for numbers and flags.
     form : str or None
-        Form of dates that are text.
+        Form of dates that are text, or the sign of a currency or per cent that all numbers have.
     fill : float, str, tuple of float or None
         What stands for a missing cell: a number, a category, or a number for each part of a date.
         None: such cells are refused.
@@ -86,7 +88,8 @@ class Encoder:
     @property
     def is_plain(self) -> bool:
         """Whether the feature is the column's own number."""
-        return self.kind == NUMBER and self.fill is None and not self.indicator
+        as_it_is = self.fill is None and self.form is None and not self.indicator
+        return self.kind == NUMBER and as_it_is
 
     def encode(self, column: Any, decimal: str) -> NDArray[np.float64]:
         """Return the features of some cells.
@@ -141,6 +144,8 @@ class Encoder:
             if wrong.any():  # yes and no, which another format has as 1 and 0
                 numbers, wrong = _with_flags(column, numbers, wrong)
             self._refuse(wrong, column, "is not a number")
+            if is_text(column.type):
+                self._check_sign(column)
             return numbers[:, None], np.isnan(numbers)
         if self.kind == DATE:
             form = self.form
@@ -149,7 +154,7 @@ class Encoder:
             parts, wrong = date_parts(column, form)
             self._refuse(wrong, column, f"is not a date like {form}")
             missing = np.asarray(np.isnan(parts).any(axis=1))
-            return parts[:, [PARTS.index(part) for part in self.words]], missing
+            return parts[:, [NUMBERS_OF_DATE.index(part) for part in self.words]], missing
         words = words_of(column)
         missing = np.asarray(words.is_null())
         if self.kind == ONE_HOT:
@@ -162,6 +167,15 @@ class Encoder:
         what = "is neither yes nor no" if self.kind == FLAG else "is not " + ", ".join(self.words)
         self._refuse(np.isnan(numbers) & ~missing, column, what)
         return numbers[:, None], missing
+
+    def _check_sign(self, column: Any) -> None:
+        """Refuse numbers with another sign than those of the training rows, or without a %."""
+        sign = sign_in(column) or None
+        if sign != self.form and (sign or self.form == "%"):
+            said = (
+                f"is a number {_with(sign)}, and those of the training rows are {_with(self.form)}"
+            )
+            raise BadCellError(0, self.name, said)
 
     def _refuse(self, wrong: NDArray[np.bool_], column: Any, what: str) -> None:
         if wrong.any():
@@ -179,6 +193,10 @@ def _with_flags(
         return numbers, wrong
     looked_up = _looked_up(words, known)
     return np.where(wrong, looked_up, numbers), wrong & np.isnan(looked_up)
+
+
+def _with(sign: str | None) -> str:
+    return f"with {sign}" if sign else "without a sign"
 
 
 def shown(cell: Any) -> str:

@@ -13,13 +13,17 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.readers.preparing.cells import (
+    DAYS,
+    NUMBERS_OF_DATE,
     PARTS,
     date_format,
     date_parts,
     flags_in,
     is_date,
+    is_text,
     missing_of,
     numbers_of,
+    sign_in,
     words_of,
 )
 from dcsvm_dask.readers.preparing.choices import AUTO, Choices
@@ -66,6 +70,7 @@ class ColumnFacts:
         self.n_missing, self.n_wrong, self.n_numbers = 0, 0, 0
         self.first_missing: int | None = None
         self.first_wrong: tuple[int, str] | None = None
+        self.signs: set[str] = set()
         self.words: Counter[str] = Counter()
         self.has_many = False
         self.form: str | None = None
@@ -100,6 +105,8 @@ class ColumnFacts:
         self.n_numbers += int(good.sum())
         if self._keeps:
             self._numbers.append(numbers[good])
+        if good.any() and is_text(column.type):
+            self.signs.add(sign_in(column) or "")
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
             if self.first_wrong is None:
@@ -127,9 +134,10 @@ class ColumnFacts:
         """Return the median of the numbers that were kept; 0 without any."""
         return float(np.median(np.concatenate(self._numbers))) if self.n_numbers else 0.0
 
-    def median_date(self) -> tuple[float, ...]:
-        """Return the median of each part of the dates that were kept."""
-        return tuple(np.median(np.concatenate(self._parts), axis=0).tolist())
+    def median_date(self, parts: Sequence[str]) -> tuple[float, ...]:
+        """Return the median of some numbers of the dates that were kept."""
+        medians = np.median(np.concatenate(self._parts), axis=0).tolist()
+        return tuple(medians[NUMBERS_OF_DATE.index(part)] for part in parts)
 
     def usual_word(self) -> str | None:
         """Return the most frequent word, of several the first in the alphabet."""
@@ -177,8 +185,8 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
         raise BadCellError(
             facts.first_missing,
             name,
-            f"is empty, as {facts.n_missing:,} of this column are; fill in or drop such rows, or "
-            "give --missing drop, median or indicator, or --drop the column",
+            f"is empty, as {facts.n_missing:,} of the training rows are there; fill in or drop "
+            "such rows, or give --missing drop, median or indicator, or --drop the column",
         )
     if name in choices.ordinal:
         return _ordinal(facts, choices.ordinal[name], fill, shows)
@@ -194,13 +202,22 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
             sample = "" if facts.typed_date else f", such as {next(iter(facts.words))!r}"
             raise InputError(
                 f"the column {name!r} holds dates{sample}; give --dates parts (year, month, day, "
-                "weekday, hour as numbers) or --dates drop"
+                "weekday, hour as numbers), --dates days (since 1970) or --dates drop"
             )
-        parts = PARTS if facts.hours else PARTS[:-1]
-        middle = facts.median_date()[: len(parts)] if fill else None
+        parts: tuple[str, ...] = PARTS if facts.hours else PARTS[:-1]
+        if choices.dates == DAYS:
+            parts = (DAYS,)
+        middle = facts.median_date(parts) if fill else None
         return Encoder(name, DATE, parts, facts.form, middle, shows)
     if not facts.n_wrong:
-        return Encoder(name, NUMBER, fill=facts.median() if fill else None, indicator=shows)
+        if len(facts.signs) > 1:
+            raise InputError(
+                f"the column {name!r} holds numbers with {max(facts.signs)} and without: write all "
+                f"in one way, or --drop {_quoted(name)}"
+            )
+        sign = max(facts.signs, default="") or None
+        median = facts.median() if fill else None
+        return Encoder(name, NUMBER, form=sign, fill=median, indicator=shows)
     flags = None if facts.has_many or facts.n_numbers else flags_in(list(facts.words))
     if flags is not None:
         usual = flags.get(facts.usual_word() or "") if fill else None

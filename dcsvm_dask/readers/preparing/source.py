@@ -21,6 +21,7 @@ from dcsvm_dask.readers.preparing.cells import (
     words_of,
 )
 from dcsvm_dask.readers.preparing.choices import Choices
+from dcsvm_dask.readers.preparing.csv_tables import CsvTable
 from dcsvm_dask.readers.preparing.doubts import NaCells, doubts
 from dcsvm_dask.readers.preparing.encoders import NUMBER, BadCellError, Encoder
 from dcsvm_dask.readers.preparing.learning import (
@@ -35,7 +36,9 @@ from dcsvm_dask.readers.source import Block, finish_block
 
 LOOKED_AT = 1000
 """First cells of a column that say whether it is read as numbers."""
-SAID = 4
+EMPTY = "is empty"
+"""Begin of what is said of a missing cell."""
+SAID = 8
 """Columns that a message says a choice is needed for."""
 Chosen = Callable[[int, int], NDArray[np.bool_]]
 """Returns which of the rows start:stop are training rows."""
@@ -222,16 +225,17 @@ class PreparedSource:
             try:
                 encoder = encoder_of(one, choices)
             except BadCellError as error:
-                raise self._refused(error, error.row) from error
+                errors.append(str(self._refused(error, error.row)).removeprefix(self.name))
+                continue
             except InputError as error:
-                errors.append(str(error))
+                errors.append(f": {error}")
                 continue
             if encoder is not None:
                 encoders.append(replace(encoder, n_missing=one.n_missing))
         if errors:
             more = len(errors) - SAID
-            left = f"; {more} more columns need a choice" if more > 0 else ""
-            raise InputError(f"{self.name}: {'; '.join(errors[:SAID])}{left}")
+            left = f"\n{self.name}: {more} more columns need a choice" if more > 0 else ""
+            raise InputError("\n".join(self.name + one for one in errors[:SAID]) + left)
         if not encoders:
             raise InputError(f"{self.name}: no column is left as a feature")
         has_names = self._table.names is not None
@@ -347,7 +351,13 @@ class PreparedSource:
             place = f"column {names.index(column) + 1} ({column!r})"
         else:
             place = f"column {column}"
-        return InputError(f"{self.name}, {self._table.where(row)}: {place} {error.problem}")
+        problem = error.problem
+        if names is not None and column in names and isinstance(self._table, CsvTable):
+            word = self._table.cell(row, names.index(column)).strip()
+            if word and problem.startswith(EMPTY):
+                problem = f"{EMPTY} ({word!r}){problem.removeprefix(EMPTY)}"
+                problem += f"; if {word!r} is a category, write it as another word"
+        return InputError(f"{self.name}, {self._table.where(row)}: {place} {problem}")
 
 
 def plain_columns(expected: Expected) -> ColumnPreparation:

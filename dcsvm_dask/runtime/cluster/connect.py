@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import json
 import logging
-import multiprocessing
 import os
 import signal
 import socket
@@ -16,24 +14,26 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing import resource_tracker
-from pathlib import Path
 from typing import Any
 
 from dcsvm_dask import __version__
 from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.arrival import first_workers, in_words, wanted
+from dcsvm_dask.runtime.begun_by import BegunBy
 from dcsvm_dask.runtime.capacity import memory_of_slots
 from dcsvm_dask.runtime.caretaker import Caretaker, plugin_name
 from dcsvm_dask.runtime.clients import check_client
+from dcsvm_dask.runtime.cluster.child import GUARD, refuse_in_child
 from dcsvm_dask.runtime.cluster.forking import forked, load_package
-from dcsvm_dask.runtime.executors import Executor, OnCluster
+from dcsvm_dask.runtime.executors import Executor
 from dcsvm_dask.runtime.exits import report_exits
+from dcsvm_dask.runtime.on_cluster import OnCluster
 from dcsvm_dask.runtime.placement import workers_of
 from dcsvm_dask.runtime.preload import allocation
 from dcsvm_dask.runtime.topic import TOPIC, subscribed
 from dcsvm_dask.runtime.watching import TOPICS, WorkerWatch
-from dcsvm_dask.runtime.worker import BegunBy, PrepareWorker, installed
+from dcsvm_dask.runtime.worker import PrepareWorker, installed
 from dcsvm_dask.versions import RESULT_VERSION
 
 Say = Callable[[str], None]
@@ -48,10 +48,6 @@ OPEN_TO_ALL = (
     "the workers accept connections of every user of this machine, who can run code as you: "
     "`pip install cryptography`, or use --workers 0"
 )
-GUARD = (
-    "worker processes import the script that starts them, so in a script train below "
-    'if __name__ == "__main__":, or in this process alone by workers=0'
-)
 
 
 @contextmanager
@@ -61,6 +57,7 @@ def local_cluster(
     announcer: Announcer,
     settings: Mapping[str, Any],
     run: BegunBy | None = None,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> Iterator[Executor]:
     """Start a local cluster of processes with one thread each.
 
@@ -78,6 +75,8 @@ def local_cluster(
         Dask's configuration with dotted names.
     run : BegunBy, optional
         The run that the workers are for.
+    meanwhile : callable, optional
+        Called while the process that workers are forked from loads the package.
 
     Yields
     ------
@@ -97,6 +96,7 @@ def local_cluster(
         environment = {name: str(v) for name, v in dask.config.get(SPAWNED_WITH).items()}
         with uninterrupted():
             load_package(environment)
+        meanwhile()
         from distributed import Client, LocalCluster
 
         security = temporary_security()
@@ -226,26 +226,6 @@ def connected(where: Any, patience: float, say: Say) -> Iterator[tuple[Any, Work
         yield client, workers
 
 
-def address_in(file: str) -> str:
-    """Return the address in a file that a scheduler wrote.
-
-    Raises
-    ------
-    InputError
-        If the file is missing, or not written by a scheduler.
-    """
-    try:
-        return str(json.loads(Path(file).read_text())["address"])
-    except FileNotFoundError as error:
-        raise InputError(
-            f"{file}: there is no such file; `dask scheduler --scheduler-file {file}` writes it"
-        ) from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(
-            f"{file}: is not a file written by `dask scheduler --scheduler-file`"
-        ) from error
-
-
 @contextmanager
 def remote_cluster(
     where: Any, announcer: Announcer, patience: float, run: BegunBy | None = None
@@ -346,18 +326,6 @@ def check_versions(client: Any, address: str) -> None:
             f"worker {worker} of the scheduler at {address} has {has}; install dcsvm_dask "
             f"{__version__}, whose results have the version {RESULT_VERSION}, on every worker"
         )
-
-
-def refuse_in_child() -> None:
-    """Exit from a worker process that is still importing the user's script.
-
-    It raises `SystemExit`, which no ``except Exception`` of the script catches.
-    """
-    if getattr(multiprocessing.current_process(), "_inheriting", False):
-        # Of a fork nobody prints what an exit says.
-        sys.stderr.write(f"dcsvm_dask: {GUARD}\n")
-        sys.stderr.flush()
-        raise SystemExit(1)
 
 
 def _forward(message: Any, announcer: Announcer) -> None:

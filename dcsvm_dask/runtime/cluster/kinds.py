@@ -242,8 +242,8 @@ def _require(module: str, file: ClusterFile) -> Any:
             return importlib.import_module(module)
     except ModuleNotFoundError as error:
         raise InputError(
-            f"{file.name}: kind {file.kind} needs {module.replace('_', '-')}; "
-            "`pip install 'dcsvm-dask[cluster]'` brings it"
+            f"{file.name}: kind {file.kind} needs {module.replace('_', '-')}: "
+            f"pip install {module.replace('_', '-')}"
         ) from error
 
 

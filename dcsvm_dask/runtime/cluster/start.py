@@ -11,13 +11,15 @@ from typing import Any
 from dcsvm_dask.errors import DcsvmError, RunError
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.arrival import first_workers
+from dcsvm_dask.runtime.begun_by import BegunBy
 from dcsvm_dask.runtime.capacity import memory_of_slots
 from dcsvm_dask.runtime.cluster.connect import check_versions, prepared, uninterrupted
 from dcsvm_dask.runtime.cluster.file import SSH, ClusterFile
 from dcsvm_dask.runtime.cluster.kinds import ask_for_workers, check, create, dashboard, settings
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.runtime.executors import Executor, OnCluster
-from dcsvm_dask.runtime.worker import BegunBy, PrepareWorker
+from dcsvm_dask.runtime.executors import Executor
+from dcsvm_dask.runtime.on_cluster import OnCluster
+from dcsvm_dask.runtime.worker import PrepareWorker
 
 LONG_SECONDS = 60.0
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels.kinds import INNER_PRODUCT, L1_DISTANCE, SQUARED_DISTANCE
 from dcsvm_dask.kernels.vectors import INNER, SUM_FLAGS, prefer_wide_vectors
 

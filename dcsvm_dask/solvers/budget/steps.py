@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels.kinds import L1_DISTANCE, SQUARED_DISTANCE
 from dcsvm_dask.kernels.values import to_values
 from dcsvm_dask.solvers.budget.arguments import of_dense, of_sparse

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from dcsvm_dask.compiled import njit
 from dcsvm_dask.solvers.linear.loops import OPTIONS
 
 _u = np.uintp

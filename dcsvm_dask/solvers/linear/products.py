@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from dcsvm_dask.compiled import njit
 from dcsvm_dask.solvers.linear.loops import OPTIONS
 from dcsvm_dask.solvers.linear.rows import add, add_four, add_squares, dot
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from dcsvm_dask.compiled import njit
 from dcsvm_dask.solvers.linear.columns import end, first, row, value
 from dcsvm_dask.solvers.linear.loops import NOTHING, OPTIONS, shuffle
 from dcsvm_dask.solvers.linear.squared import FLAGS, loss, response

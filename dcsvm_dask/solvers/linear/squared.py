@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dcsvm_dask.compiled import njit
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.solvers.linear.loops import OPTIONS
 from dcsvm_dask.solvers.linear.problem import SignedProblem

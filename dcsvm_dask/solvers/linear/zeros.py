@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
+from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels import Rows, is_sparse
 from dcsvm_dask.solvers.linear.loops import OPTIONS
 

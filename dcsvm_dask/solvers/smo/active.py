@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dcsvm_dask.compiled import njit
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.smo.columns import take
 from dcsvm_dask.solvers.smo.loops import FAR, falling

@@ -20,7 +20,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from dcsvm_dask.compiled import njit
 
 CHUNK = 128
 FAR = np.float32(1e30)

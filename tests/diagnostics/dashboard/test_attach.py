@@ -60,7 +60,6 @@ def test_where_it_cannot_be_a_sentence_says_so(
     monkeypatch.setattr(PagePlugin, "start", start)
     said = DashboardPage().on_client(client)
     assert said == (
-        "no page DC-SVM in the dashboard: the scheduler has no bokeh; "
-        "pip install 'dcsvm-dask[report]' there"
+        "no page DC-SVM in the dashboard: the scheduler has no bokeh; pip install bokeh there"
     )
     assert NAME not in client.cluster.scheduler.plugins

@@ -214,4 +214,4 @@ def test_a_run_goes_on_where_the_scheduler_cannot_show_pages(
     assert process.wait(300) == 0, log.read_text()
     told = [line for line in log.read_text().splitlines() if "no page" in line]
     assert len(told) == 1
-    assert "the scheduler has no bokeh; pip install 'dcsvm-dask[report]' there" in told[0]
+    assert "the scheduler has no bokeh; pip install bokeh there" in told[0]

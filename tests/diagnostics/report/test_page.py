@@ -278,7 +278,7 @@ def test_without_bokeh_it_is_said_what_to_install(
     trained: api.Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(page, "available", lambda: False)
-    with pytest.raises(InputError, match=r"pip install 'dcsvm-dask\[report\]'"):
+    with pytest.raises(InputError, match=r"pip install bokeh jinja2"):
         trained.report()
 
 

@@ -28,3 +28,18 @@ def test_many_rounds_are_one_row(trained: Trained) -> None:
     assert len(found) == before, last
     assert any(row.count == "round 319" for row in found)
     assert len(table(progress, end.time, 80, 12, ascii_only=True).plain.splitlines()) < 12
+
+
+def test_levels_and_the_model_show_their_scores(trained: Trained) -> None:
+    progress = Progress()
+    trained.events.tell(progress)
+    shown = {row.name: row.score for row in rows(progress, 0.0)}
+    assert shown["conquer"] == ""
+    text = table(progress, 0.0, 90, 40, ascii_only=True).plain
+    for stage in progress.stages.values():
+        if stage.name.startswith("score-"):
+            name = stage.name.removeprefix("score-")
+            score = f"accuracy {stage.record['accuracy']:.4f}"
+            assert shown["model" if name.startswith("model") else name] == score
+            assert any(line.endswith(score) for line in text.splitlines())
+    assert sum(map(bool, shown.values())) >= 2

@@ -281,7 +281,7 @@ def test_without_scikit_learn_they_are_refused_with_what_to_install(
 ) -> None:
     begun = train("begun", callbacks=[StopAt("arrange")], **BIAS)
     monkeypatch.setitem(sys.modules, "sklearn", None)
-    said = r"method: {} needs scikit-learn: pip install 'dcsvm-dask\[sklearn\]'"
+    said = r"method: {} needs scikit-learn: pip install scikit-learn"
     for how in (BIAS, LINEAR):
         with pytest.raises(InputError, match=said.format(how["method"])):
             api.train(data.place, tmp_path / "run", **how)

@@ -68,7 +68,8 @@ def test_columns_of_words_are_refused_with_what_to_do(tmp_path: Path) -> None:
 @pytest.mark.parametrize("hole", ["", "NA", "?", "null"])
 def test_missing_cells_are_refused_with_their_line(hole: str, tmp_path: Path) -> None:
     frame = FRAME.assign(age=np.where(GONE, hole, AGE.astype(int).astype(str)))
-    with pytest.raises(InputError, match=r"line 5: column 2 \('age'\) is empty, as 11 .*--missing"):
+    said = r"line 5: column 2 \('age'\) is empty.* as 11 .*--missing"
+    with pytest.raises(InputError, match=said):
         taken(frame, tmp_path, one_hot="auto")
 
 
@@ -120,6 +121,9 @@ def test_dates_are_refused_dropped_or_taken_apart(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"'day' holds dates, such as '30.12.2023 00:00'; give"):
         taken(frame, tmp_path, **words)
     assert list(columns(taken(frame, tmp_path, dates="drop", **words))) == ["age"]
+    found = columns(taken(frame, tmp_path, dates="days", scale="standard", **words))
+    passed = np.arange(N) / 24 - np.mean(np.arange(N) / 24)
+    np.testing.assert_allclose(found["day days"], passed / np.std(passed), atol=1e-5)
     found = columns(taken(frame, tmp_path, dates="parts", **words))
     for part, values in (("year", days.year), ("weekday", days.day_of_week), ("hour", days.hour)):
         np.testing.assert_array_equal(found[f"day {part}"], values)
@@ -134,7 +138,7 @@ def test_dates_are_refused_dropped_or_taken_apart(tmp_path: Path) -> None:
         ({"ordinal": {"grade": ["low"]}}, "ordinal grade: give two or more different words"),
         ({"one_hot": ["grade"], "ordinal": {"grade": ["a", "b"]}}, "named by one_hot and by"),
         ({"missing": "mean"}, "missing must be one of 'refuse', 'drop', 'median', 'indicator'"),
-        ({"dates": "keep"}, "dates must be one of 'drop', 'parts'"),
+        ({"dates": "keep"}, "dates must be one of 'drop', 'parts', 'days'"),
         ({"decimal": ";"}, "decimal must be one of '.', ','"),
         ({"one_hot": "grade"}, "one_hot must be a list of names of columns or"),
         ({"label": "y", "target": "y"}, "give label or target, not both"),

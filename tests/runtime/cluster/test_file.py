@@ -146,9 +146,7 @@ def test_absent_packages_and_queues_are_named(write, monkeypatch: pytest.MonkeyP
         raise ModuleNotFoundError(name)
 
     monkeypatch.setattr(importlib, "import_module", absent)
-    with pytest.raises(
-        InputError, match=r"slurm needs dask-jobqueue; `pip install 'dcsvm-dask\[cl"
-    ):
+    with pytest.raises(InputError, match=r"slurm needs dask-jobqueue: pip install dask-jobqueue"):
         cluster_kinds.check(file)
     ssh = read_cluster(write("kind: ssh\nhosts: [a, b]\nmemory: 1GB\n"))
     with pytest.raises(InputError, match="kind ssh needs asyncssh"):

@@ -1,0 +1,58 @@
+"""What the summary of a search warns of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dcsvm_dask.diagnostics.search_doubts import doubts
+
+
+def candidate(C: float, gamma: float, score: float, *, solved: bool = True) -> dict[str, Any]:
+    return {
+        "kernel": "rbf",
+        "C": C,
+        "gamma": gamma,
+        "degree": 3,
+        "coef0": 0.0,
+        "accuracy": score,
+        "accuracy_std": 0.02,
+        "splits": [score] * 5,
+        "share": 1.0,
+        "solved": solved,
+        "exact_accuracy": score,
+        "early_accuracy": None,
+        "support": None,
+    }
+
+
+def ranked(*rows: dict[str, Any]) -> list[dict[str, Any]]:
+    order = sorted(rows, key=lambda row: -row["accuracy"])
+    return [{**row, "rank": order.index(row) + 1, "best": row is order[0]} for row in rows]
+
+
+def test_a_best_value_inside_the_grid_is_beyond_doubt() -> None:
+    rows = [candidate(C, g, 0.9 - abs(C - 2) - abs(g - 2)) for C in (1, 2, 4) for g in (1, 2, 4)]
+    assert doubts(ranked(*rows)) == []
+
+
+def test_a_best_value_at_the_edge_is_told_with_the_way_out() -> None:
+    rows = [candidate(C, g, 0.01 * C - 0.01 * g) for C in (1, 2, 4) for g in (1, 2)]
+    assert doubts(ranked(*rows)) == [
+        "the best C is the largest that was tried; try larger ones, too",
+        "the best gamma is the least that was tried; try smaller ones, too",
+    ]
+    assert doubts(ranked(candidate(1.0, 1.0, 0.5))) == []  # there is no grid
+
+
+def test_a_best_candidate_that_is_not_solved_stands_beside_one_that_is() -> None:
+    rows = [
+        candidate(1.0, 1.0, 0.895),
+        candidate(2.0, 1.0, 0.90, solved=False),
+        candidate(4.0, 1.0, 0.80),
+    ]
+    (told,) = doubts(ranked(*rows))
+    assert told.startswith("the best candidate is not solved to its tolerance")
+    assert "within its standard error is one that is" in told
+    assert "C 1" in told
+    (told,) = doubts(ranked(rows[1], candidate(1.0, 1.0, 0.7), candidate(4.0, 1.0, 0.8)))
+    assert "standard error" not in told

@@ -1,0 +1,49 @@
+"""One cache of compiled code, wherever the package is used from."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dcsvm_dask import compiled
+from dcsvm_dask.compiled import sources_digest
+
+WHERE = """
+import numba
+from dcsvm_dask.kernels import far
+print(far._gaps.stats.cache_path)
+print(repr(numba.config.CACHE_DIR))
+"""
+
+
+def folders(environment: dict[str, str]) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", WHERE], env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout.splitlines()
+
+
+def test_python_has_the_cache_of_the_command(tmp_path: Path) -> None:
+    others = {k: v for k, v in os.environ.items() if k != "NUMBA_CACHE_DIR"}
+    found, setting = folders(others | {"XDG_CACHE_HOME": str(tmp_path)})
+    assert Path(found).parent == tmp_path / "dcsvm_dask" / sources_digest()
+    assert setting == "''"  # functions of others are compiled to where they were
+
+
+def test_a_folder_that_is_given_is_taken(tmp_path: Path) -> None:
+    found, _ = folders(os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)})
+    assert Path(found).parent == tmp_path
+
+
+def test_a_cache_that_cannot_be_written_is_left_to_numba(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    compiled.usable_cache.cache_clear()
+    assert compiled.usable_cache() == ""
+    compiled.usable_cache.cache_clear()
