@@ -24,12 +24,16 @@ def command(run_place: str, data: str, out: str, quiet: bool, **how: Any) -> Non
     DATA is a data set (DATA.zarr/test: its test part) or a raw file, with or without labels.
     """
     from dcsvm_dask import api
+    from dcsvm_dask.readers.preparing.cell_counts import cells_line
 
     note = None if quiet else test_part_note(data)
     if note is not None:
         echo(note, err=True)
     found = api.open_run(run_place).predict_file(data, out, quiet=quiet, **how)
     if not quiet:
+        cells = cells_line(found["cells"])
+        if cells is not None:
+            echo(f"note: {cells}", err=True)
         echo(
             f"{found['n_rows']} rows, {_model(found)}, {found['ms_per_row']:.4g} ms a row; "
             f"written to {found['out']}"

@@ -19,6 +19,7 @@ from dcsvm_dask.readers.columns import match_names
 from dcsvm_dask.readers.encoding import MARKED
 from dcsvm_dask.readers.frames import memory_source
 from dcsvm_dask.readers.open import find_format, open_source
+from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.source import ARCHIVES, Source, parts_to_fill, round_block
 from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.storage.dataset import PARTS, DataSet, is_data_set
@@ -92,6 +93,9 @@ class StoredRows:
                 "which is then scaled like them"
             )
 
+    cells = CellCounts()
+    """A data set was prepared at its ingest."""
+
     def take(self, index: NDArray[np.int64]) -> Rows:
         """Return the rows of an ascending index."""
         rows = take_rows(self._data.rows, index)
@@ -151,6 +155,12 @@ class SentRows:
                 ready = prepare_rows(part, self._prepared, self.name, seen + start)
                 yield from self._cut(ready, None if y is None else y[start:stop])
             seen += rows.shape[0]
+
+    @property
+    def cells(self) -> CellCounts:
+        """Counts of cells of the rows so far that the training rows did not prepare for."""
+        found = getattr(self._source, "cells", None)
+        return found if isinstance(found, CellCounts) else CellCounts()
 
     def _absent(self) -> str:
         """Return the name of the missing label column, where labels are found by name."""

@@ -202,7 +202,9 @@ class Predictor:
         -------
         dict
             ``out``, ``mode``, ``level``, ``n_rows``, ``n_support``, ``ms_per_row`` (the time of
-            one core for a row, without reading and writing).
+            one core for a row, without reading and writing), ``cells``: by column the numbers of
+            empty cells that were filled in (``filled``), and of those with a category that the
+            training rows do not have (``unknown``).
 
         Raises
         ------

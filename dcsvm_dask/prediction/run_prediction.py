@@ -122,7 +122,8 @@ def predict_file(
     Returns
     -------
     dict
-        ``out``, ``mode``, ``level``, ``n_rows``, ``n_support``, ``ms_per_row``.
+        ``out``, ``mode``, ``level``, ``n_rows``, ``n_support``, ``ms_per_row``, ``cells`` (see
+        `CellCounts`).
     """
     prepared = Preparation.read(run)
     outputs = _outputs(run, sort_quantiles)
@@ -142,7 +143,8 @@ def predict_file(
                 writer.append(codes, scheme.values_of_classes(block.values))
             n += len(block.values)
             seconds += block.seconds
-    return {"out": writer.target.url, **_about(choice, n, seconds)}
+    about = _about(choice, n, seconds)
+    return {"out": writer.target.url, **about, "cells": rows.cells.to_json()}
 
 
 def evaluate(

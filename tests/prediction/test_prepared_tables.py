@@ -14,6 +14,7 @@ import pytest
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.preparing.cell_counts import cells_line
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from tests.command_line import invoke
@@ -263,3 +264,42 @@ def test_a_damaged_preparation_is_refused(home: Path, tmp_path: Path) -> None:
     place.write_json(seal(about))
     with pytest.raises(InputError, match="damaged"):
         DataSet.open(tmp_path / "d.zarr")
+
+
+def test_cells_that_were_filled_in_or_are_unknown_are_counted(
+    home: Path, run: api.Run, tmp_path: Path
+) -> None:
+    frame = table(50)
+    frame.loc[:6, "job"] = "pilot"
+    frame.loc[10, "job"] = ""
+    frame.loc[20:40, "money"] = np.nan
+    frame.to_csv(tmp_path / "new.csv", index=False)
+    counts = {
+        "filled": {"money": int(frame["money"].isna().sum()), "job": 1},
+        "unknown": {"job": 7},
+    }
+    found = run.predict_file(tmp_path / "new.csv", tmp_path / "p.csv", execution=HERE)
+    assert found["cells"] == counts
+    frame["job"] = frame["job"].replace("", None)
+    found = run.predict_file(frame, tmp_path / "q.csv", execution=HERE)
+    assert found["cells"] == counts
+    words = ("predict", home / "run", tmp_path / "new.csv", "--workers", 0, "--out")
+    done = invoke(*words, tmp_path / "r.csv")
+    n = counts["filled"]["money"]
+    assert (
+        f"note: {n + 1} empty cells were filled in (money {n}, job 1); 7 cells have a category "
+        "that the training rows do not have (job 7)\n"
+    ) in done.stderr
+    assert invoke(*words, tmp_path / "s.csv", "--quiet").stderr == ""
+    found = run.predict_file(home / "d.zarr/test", tmp_path / "t.csv", execution=HERE)
+    assert found["cells"] == {"filled": {}, "unknown": {}}
+
+
+def test_of_many_columns_the_five_with_most_cells_are_named() -> None:
+    filled = {f"c{k}": k for k in range(1, 8)}
+    said = cells_line({"filled": filled, "unknown": {}})
+    assert said == "28 empty cells were filled in (c7 7, c6 6, c5 5, c4 4, c3 3 and 2 more columns)"
+    assert cells_line({"filled": {}, "unknown": {}}) is None
+    one = cells_line({"filled": {"a": 1}, "unknown": {"b": 1}})
+    assert one is not None
+    assert one.startswith("1 empty cell was filled in (a 1); 1 cell has a category")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.preparing.cells import (
     DATE_FORMATS,
     NUMBERS_OF_DATE,
@@ -91,13 +92,17 @@ class Encoder:
         as_it_is = self.fill is None and self.form is None and not self.indicator
         return self.kind == NUMBER and as_it_is
 
-    def encode(self, column: Any, decimal: str) -> NDArray[np.float64]:
+    def encode(
+        self, column: Any, decimal: str, counts: CellCounts | None = None
+    ) -> NDArray[np.float64]:
         """Return the features of some cells.
 
         Parameters
         ----------
         column : pyarrow.Array
         decimal : {".", ","}
+        counts : CellCounts, optional
+            Counts cells that are filled in or hold an unknown category.
 
         Returns
         -------
@@ -117,6 +122,8 @@ class Encoder:
                     f"is empty; {FILL_IN}",
                 )
             values[missing] = self._stand_in(values.shape[1])
+        if counts is not None:
+            self._count(values, missing, counts)
         return np.column_stack([values, missing]) if self.indicator else values
 
     def to_json(self) -> dict[str, Any]:
@@ -131,6 +138,16 @@ class Encoder:
         fill = value["fill"]
         fill = tuple(map(float, fill)) if isinstance(fill, list) else fill
         return cls(**{**value, "words": tuple(map(str, value["words"])), "fill": fill})
+
+    def _count(
+        self, values: NDArray[np.float64], missing: NDArray[np.bool_], counts: CellCounts
+    ) -> None:
+        if missing.any():
+            counts.filled[self.name] += int(missing.sum())
+        if self.kind == ONE_HOT:
+            unknown = ~(missing | values.any(axis=1))
+            if unknown.any():
+                counts.unknown[self.name] += int(unknown.sum())
 
     def _stand_in(self, width: int) -> NDArray[np.float64]:
         if self.kind == ONE_HOT:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.preparing.described import described
 from dcsvm_dask.readers.preparing.encoders import NUMBER, Encoder
 
@@ -59,13 +60,17 @@ class ColumnPreparation:
             return None
         return np.array(fills, np.float64)
 
-    def apply(self, columns: Sequence[Any]) -> NDArray[np.float64]:
+    def apply(
+        self, columns: Sequence[Any], counts: CellCounts | None = None
+    ) -> NDArray[np.float64]:
         """Return the features of rows.
 
         Parameters
         ----------
         columns : sequence of pyarrow.Array
             Those of `inputs`.
+        counts : CellCounts, optional
+            Counts cells that are filled in or hold an unknown category.
 
         Returns
         -------
@@ -77,7 +82,7 @@ class ColumnPreparation:
             If a cell cannot become a number.
         """
         found = [
-            one.encode(column, self.decimal)
+            one.encode(column, self.decimal, counts)
             for one, column in zip(self.encoders, columns, strict=True)
         ]
         return np.column_stack(found)

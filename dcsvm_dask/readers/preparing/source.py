@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected, Layout, column_layout
+from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.preparing.cells import (
     is_date,
     is_number,
@@ -69,6 +70,8 @@ class PreparedSource:
         None until `learn` was called.
     doubts : list of str
         Sentences about columns that may mean something else than what they became.
+    cells : CellCounts
+        Of the rows that `blocks` has yielded.
     """
 
     parses = True
@@ -88,6 +91,7 @@ class PreparedSource:
         self.name, self._table, self._choices = table.name, table, choices or Choices()
         self._y = y
         self.doubts: list[str] = []
+        self.cells = CellCounts()
         self.preparation = None if expected is None else expected.columns or plain_columns(expected)
         known = None
         if self.preparation is not None:
@@ -272,7 +276,7 @@ class PreparedSource:
         # A row is left out for a missing value in any feature, also in one that is no number.
         wanted = features if self._choices.missing == "drop" else used
         labels = [] if self._label is None else [self._label]
-        start, passed = 0, 0
+        start, passed, self.cells = 0, 0, CellCounts()
         for batch in self._table.batches([*wanted, *labels], self._numbers & {*wanted}):
             columns, rows = batch[: len(wanted)], np.arange(start, start + len(batch[0]))
             kept, rows = self._without_missing(columns, rows)
@@ -281,7 +285,7 @@ class PreparedSource:
             if not len(rows):
                 continue
             try:
-                values = made.apply([kept[wanted.index(k)] for k in used])
+                values = made.apply([kept[wanted.index(k)] for k in used], self.cells)
             except BadCellError as error:
                 raise self._refused(error, int(rows[error.row])) from error
             block = finish_block(values, self.name, passed, made.features)
