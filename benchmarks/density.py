@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import zarr
 
-from benchmarks.large import CHUNK, FEATURES, told
+from benchmarks.large import FEATURES, told, write_chunks
 from benchmarks.runs import write
 from benchmarks.scaling import recorded, recorded_sets, seconds_on
 from dcsvm_dask import api
@@ -113,21 +112,17 @@ def made(home: Path, rows: int) -> Path:
 
 
 def write_sheet(place: Path, rows: int) -> None:
-    """Write the rows in Zarr, chunk by chunk."""
+    """Write the rows in Zarr."""
     side = np.sqrt(rows / DENSITY)
-    group = zarr.open_group(place, mode="w")
-    for part, count in (("train", rows), ("test", TEST_ROWS)):
-        shape, chunks = (count, FEATURES), (CHUNK, FEATURES)
-        X = group.create_array(f"X_{part}", shape=shape, chunks=chunks, dtype="f4")
-        y = group.create_array(f"y_{part}", shape=shape[:1], chunks=chunks[:1], dtype="i1")
-        for start in range(0, count, CHUNK):
-            rng = np.random.default_rng([len(part), start])
-            size = min(CHUNK, count - start)
-            at = side * rng.random((size, 2))
-            wrong = rng.random(size) < NOISE
-            noise = SPREAD * rng.standard_normal((size, FEATURES - 2))
-            X[start : start + size] = np.hstack([at, noise]).astype(np.float32)
-            y[start : start + size] = (np.floor(at).astype(int).sum(axis=1) + wrong) % 2
+
+    def draw(rng: np.random.Generator, size: int) -> tuple[Any, Any]:
+        at = side * rng.random((size, 2))
+        wrong = rng.random(size) < NOISE
+        noise = SPREAD * rng.standard_normal((size, FEATURES - 2))
+        X = np.hstack([at, noise]).astype(np.float32)
+        return X, (np.floor(at).astype(int).sum(axis=1) + wrong) % 2
+
+    write_chunks(place, {"train": rows, "test": TEST_ROWS}, draw)
 
 
 if __name__ == "__main__":

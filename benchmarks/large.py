@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -62,22 +63,34 @@ def main() -> int:
 
 
 def make(place: Path, rows: int) -> None:
-    """Write rows around many centres, whose classes are drawn by lot, in Zarr, chunk by chunk."""
+    """Write rows around many centres, whose classes are drawn by lot."""
     centres = np.random.default_rng(0).random((CENTRES, FEATURES), dtype=np.float32)
     of_centre = np.random.default_rng(1).integers(0, 2, CENTRES)
+
+    def draw(rng: np.random.Generator, size: int) -> tuple[Any, Any]:
+        centre = rng.integers(0, CENTRES, size)
+        noise = rng.standard_normal((size, FEATURES), dtype=np.float32)
+        wrong = rng.random(size) < NOISE
+        return centres[centre] + np.float32(SPREAD) * noise, of_centre[centre] ^ wrong
+
+    write_chunks(place, {"train": rows, "test": TEST_ROWS}, draw)
+
+
+def write_chunks(
+    place: Path,
+    counts: dict[str, int],
+    draw: Callable[[np.random.Generator, int], tuple[Any, Any]],
+) -> None:
+    """Write the rows of each part in Zarr, chunk by chunk, as they are drawn."""
     group = zarr.open_group(place, mode="w")
-    for part, count in (("train", rows), ("test", TEST_ROWS)):
+    for part, count in counts.items():
         shape, chunks = (count, FEATURES), (CHUNK, FEATURES)
         X = group.create_array(f"X_{part}", shape=shape, chunks=chunks, dtype="f4")
         y = group.create_array(f"y_{part}", shape=shape[:1], chunks=chunks[:1], dtype="i1")
         for start in range(0, count, CHUNK):
+            stop = min(start + CHUNK, count)
             rng = np.random.default_rng([len(part), start])
-            size = min(CHUNK, count - start)
-            centre = rng.integers(0, CENTRES, size)
-            noise = rng.standard_normal((size, FEATURES), dtype=np.float32)
-            wrong = rng.random(size) < NOISE
-            X[start : start + size] = centres[centre] + np.float32(SPREAD) * noise
-            y[start : start + size] = of_centre[centre] ^ wrong
+            X[start:stop], y[start:stop] = draw(rng, stop - start)
 
 
 def told(words: list[str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -13,6 +14,8 @@ MORE_ROWS = 3
 MOST_ROWS = FIRST_ROWS * MORE_ROWS
 STEP = 4.0
 """Factor between neighbours of the grid."""
+EQUAL = 0.25
+"""Candidates whose scores are nearer than this share of the standard error count as equals."""
 MOST_EDGES = 4
 """Rounds that extend the grid of a sample."""
 SAFETY = 1.5
@@ -74,7 +77,8 @@ def choose(scored: Sequence[Scored]) -> Scored:
 
     The largest sample decides, provided that the best candidate of the one before was scored on it,
     too. A candidate that was not solved within its budget of steps is not chosen where a solved one
-    is within its standard error. Of equal candidates the least C and gamma are chosen.
+    is within its standard error. Of those that are about equal (`EQUAL`) the nearest to the usual
+    values is chosen, which were tried first: what another gains is less than what is known.
 
     Parameters
     ----------
@@ -86,21 +90,26 @@ def choose(scored: Sequence[Scored]) -> Scored:
         here = of_rows(scored, rows)
         known = {(one.C, one.gamma) for one in here}
         if chosen is None or (chosen.C, chosen.gamma) in known:
-            chosen = _best(here)
+            chosen = _best(here, scored[0])
     assert chosen is not None
     return chosen
 
 
-def _best(scored: Sequence[Scored]) -> Scored:
-    best = max(scored, key=_merit)
-    if best.solved:
-        return best
-    near = [one for one in scored if one.solved and one.score >= best.score - best.error]
-    return max(near, key=_merit) if near else best
+def _best(scored: Sequence[Scored], usual: Scored) -> Scored:
+    best = max(scored, key=lambda one: one.score)
+    near = [one for one in scored if one.score >= best.score - EQUAL * best.error]
+    if not best.solved:
+        near = [one for one in scored if one.solved and one.score >= best.score - best.error]
+        best = max(near, key=lambda one: one.score) if near else best
+        near = [one for one in near if one.score >= best.score - EQUAL * best.error]
+    solved = [one for one in near if one.solved] or [best]
+    return min(solved, key=lambda one: (_apart(one, usual), -one.score, one.C, one.gamma))
 
 
-def _merit(one: Scored) -> tuple[float, float, float]:
-    return one.score, -one.C, -one.gamma
+def _apart(one: Scored, usual: Scored) -> float:
+    """Return how far a candidate is from the usual values, in steps of the grid."""
+    factors = (one.C / usual.C, one.gamma / usual.gamma)
+    return sum(abs(math.log(factor, STEP)) for factor in factors)
 
 
 def of_rows(scored: Sequence[Scored], rows: int) -> list[Scored]:

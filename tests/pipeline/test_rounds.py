@@ -41,7 +41,7 @@ def played(n: int, peak: tuple[float, float], most: int = 30) -> tuple[list[Roun
         for C, gamma in product(options[0].C, options[0].gamma):
             off = max(C / peak[0], peak[0] / C) * max(gamma / peak[1], peak[1] / gamma)
             key = options[0].rows, C, gamma
-            found[key] = scored(C, gamma, 1 / off, rows=options[0].rows)
+            found[key] = scored(C, gamma, 1 / off, rows=options[0].rows, error=0.0)
     return done, [*found.values()]
 
 
@@ -55,6 +55,17 @@ def test_a_peak_inside_of_the_grid_is_found_and_confirmed_on_more_rows() -> None
     best = choose(found)
     assert (best.C, best.gamma, best.rows) == (8.0, 0.5, MOST_ROWS)
     assert not edges(found, best)
+
+
+def test_of_candidates_that_are_about_equal_the_usual_one_is_chosen() -> None:
+    flat = [scored(1.0, score=0.765), scored(4.0, score=0.766), scored(1024.0, score=0.767)]
+    flat.append(scored(0.25, score=0.766))
+    assert choose(flat).C == 1.0
+    assert not edges(flat, choose(flat))
+    assert choose([scored(4.0), scored(1.0), scored(16.0)]).C == 4.0
+    assert choose([*flat, scored(16.0, score=0.78)]).C == 16.0
+    slow = scored(1024.0, score=0.78, solved=False)
+    assert choose([*flat, slow, scored(16.0, score=0.779)]).C == 16.0
 
 
 def test_few_rows_are_no_sample() -> None:
@@ -107,10 +118,6 @@ def test_a_solved_candidate_is_chosen_over_one_that_is_not_within_its_error() ->
     unsolved = scored(64.0, score=0.905, solved=False)
     assert choose([scored(1.0, score=0.90), unsolved]).C == 1.0
     assert choose([scored(1.0, score=0.89), unsolved]).C == 64.0
-
-
-def test_of_equal_candidates_the_smallest_is_chosen() -> None:
-    assert choose([scored(4.0), scored(1.0), scored(16.0)]).C == 1.0
 
 
 def test_a_larger_sample_decides_only_where_the_best_candidate_was_scored_on_it() -> None:
