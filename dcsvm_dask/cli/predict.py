@@ -17,18 +17,28 @@ from dcsvm_dask.cli.predicting import predicting_options, sort_option, test_part
 @overwrite_option
 @predicting_options
 @sort_option
+@click.option(
+    "--keep",
+    multiple=True,
+    metavar="COL,...",
+    help="Columns of a table, such as an id, to copy in front of the predictions in CSV.",
+)
 @quiet_option
-def command(run_place: str, data: str, out: str, quiet: bool, **how: Any) -> None:
+def command(
+    run_place: str, data: str, out: str, keep: tuple[str, ...], quiet: bool, **how: Any
+) -> None:
     """Write labels and decision values of DATA, or predicted targets, by a model of RUN.
 
     DATA is a data set (DATA.zarr/test: its test part) or a raw file, with or without labels.
     """
     from dcsvm_dask import api
     from dcsvm_dask.readers.preparing.cell_counts import cells_line
+    from dcsvm_dask.readers.preparing.choices import parse_names
 
     note = None if quiet else test_part_note(data)
     if note is not None:
         echo(note, err=True)
+    how["keep"] = parse_names(",".join(keep))
     found = api.open_run(run_place).predict_file(data, out, quiet=quiet, **how)
     if not quiet:
         cells = cells_line(found["cells"])

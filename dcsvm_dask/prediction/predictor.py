@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -168,6 +169,7 @@ class Predictor:
         overwrite: bool = False,
         encoding: str | None = None,
         sort_quantiles: bool = False,
+        keep: Sequence[str] = (),
         quiet: bool = True,
     ) -> dict[str, Any]:
         """Write labels and decision values, or predicted targets, to a file, in bounded memory.
@@ -195,6 +197,9 @@ class Predictor:
         sort_quantiles : bool, default False
             Whether the predictions of several quantiles are sorted in each row, so that they do not
             cross (rearrangement: Chernozhukov, Fernandez-Val, Galichon 2010).
+        keep : sequence of str
+            Columns of the table, such as an id, that are copied in front of the predictions; for
+            ``.csv``.
         quiet : bool, default True
             Whether progress is not shown.
 
@@ -222,6 +227,7 @@ class Predictor:
             encoding,
             overwrite=overwrite,
             sort_quantiles=sort_quantiles,
+            keep=keep,
         )
 
     def evaluate(

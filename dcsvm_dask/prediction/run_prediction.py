@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -25,11 +26,13 @@ from dcsvm_dask.prediction.batches import (
     prepare_rows,
     rows_in_memory,
 )
+from dcsvm_dask.readers.kept import KeptColumns, open_kept
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.calls import results
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.pool import open_pool
 from dcsvm_dask.runtime.session import check_reach
+from dcsvm_dask.storage.dataset import DataSet, is_data_set
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.predictions import open_predictions
 from dcsvm_dask.storage.preparation import Preparation
@@ -99,6 +102,7 @@ def predict_file(
     *,
     overwrite: bool = False,
     sort_quantiles: bool = False,
+    keep: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Write labels and decision values of rows, or predicted targets; see `open_predictions`.
 
@@ -118,6 +122,8 @@ def predict_file(
         Whether existing predictions are replaced.
     sort_quantiles : bool, default False
         Whether the predictions of several quantiles are sorted in each row.
+    keep : sequence of str
+        Columns of the table that stand in front of the predictions.
 
     Returns
     -------
@@ -127,7 +133,8 @@ def predict_file(
     """
     prepared = Preparation.read(run)
     outputs = _outputs(run, sort_quantiles)
-    writer = open_predictions(out, prepared.labels, outputs, overwrite=overwrite)
+    kept = _kept(data, keep, prepared, encoding) if keep else None
+    writer = open_predictions(out, prepared.labels, outputs, overwrite=overwrite, kept=kept)
     rows = open_batches(data, prepared, labelled=False, encoding=encoding)
     _check_out(rows, writer.target)
     n, seconds = 0, 0.0
@@ -220,6 +227,25 @@ def _evaluate_targets(
     predicted, true = np.concatenate(values), np.concatenate(targets)
     scores = settings_of(run).make_task().scores(predicted, true)
     return {**scores, "n_rows": len(true), **_about(choice, len(true), seconds)}
+
+
+def _kept(
+    data: Any, names: Sequence[str], prepared: Preparation, encoding: str | None
+) -> KeptColumns:
+    """Return the columns of a table that are copied; they are read beside its features."""
+    if isinstance(data, DataSet) or (
+        isinstance(data, str | os.PathLike | Location) and is_data_set(data)
+    ):
+        raise InputError("keep: a data set has features alone; give the table that it was made of")
+    made = prepared.columns
+    return open_kept(
+        data.url if isinstance(data, Location) else data,
+        names,
+        reading=prepared.reading,
+        known=prepared.feature_names if made is None else made.inputs if made.has_names else None,
+        decimal="." if made is None else made.decimal,
+        encoding=encoding,
+    )
 
 
 def _outputs(run: RunFolder, sort_quantiles: bool) -> list[str]:

@@ -33,6 +33,7 @@ import zarr
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.kept import KeptColumns
 from dcsvm_dask.readers.labels import Label
 from dcsvm_dask.storage.files import sync_folder
 from dcsvm_dask.storage.location import Location
@@ -163,15 +164,18 @@ class FileWriter(PredictionWriter):
 
 
 class CsvWriter(FileWriter):
-    """A writer of ``label,decision``, or ``prediction``.
+    """A writer of ``label,decision``, or ``prediction``, behind columns of the table that are kept.
 
     Values have the shortest decimals that restore them.
     """
 
+    kept: KeptColumns | None = None
+
     def begin(self, file: Any) -> None:
         """Write the header."""
         labels = ["label"] if self.has_classes else []
-        names = ",".join(_csv_cell(name) for name in [*labels, *self.columns()])
+        kept = [] if self.kept is None else self.kept.names
+        names = ",".join(_csv_cell(name) for name in [*kept, *labels, *self.columns()])
         file.write(f"{names}\n".encode())
         self._names = [_csv_cell(label) for label in self.labels.tolist()]
 
@@ -187,7 +191,16 @@ class CsvWriter(FileWriter):
         else:
             pairs = zip(codes.tolist(), texts, strict=True)
             lines = [f"{names[code]},{text}\n" for code, text in pairs]
+        if self.kept is not None:
+            cells = self.kept.take(len(lines))
+            rows = zip(cells, lines, strict=True)
+            lines = [",".join([*map(_quoted, kept), line]) for kept, line in rows]
         self._file.write("".join(lines).encode())
+
+    def end(self, file: Any) -> None:  # noqa: ARG002 - CSV has no end
+        """Check that all rows have predictions."""
+        if self.kept is not None:
+            self.kept.finish()
 
 
 class NpyWriter(FileWriter):
@@ -365,6 +378,7 @@ def open_predictions(
     outputs: Sequence[str] = (),
     *,
     overwrite: bool = False,
+    kept: KeptColumns | None = None,
 ) -> PredictionWriter:
     """Return a writer of predictions; nothing is written before its context is entered.
 
@@ -382,6 +396,8 @@ def open_predictions(
         Names of the predicted targets of a row where there are several.
     overwrite : bool, default False
         Whether existing predictions are replaced, once the new ones are complete.
+    kept : KeptColumns, optional
+        Columns of the table that stand first in CSV.
 
     Returns
     -------
@@ -390,8 +406,8 @@ def open_predictions(
     Raises
     ------
     InputError
-        If the extension is none of these, a package is missing, a file exists, or the place is
-        inside a run or a data set.
+        If the extension is none of these, columns are kept in another format than CSV,
+        a package is missing, a file exists, or the place is inside a run or a data set.
     """
     target = Location.of(out, writable=True)
     extension = os.path.splitext(target.name)[1].lower()  # noqa: PTH122 - may be a URL
@@ -403,10 +419,22 @@ def open_predictions(
         )
     if writer is ParquetWriter and importlib.util.find_spec("pyarrow") is None:
         raise InputError("out: .parquet needs pyarrow: pip install pyarrow")
+    if kept is not None and writer is not CsvWriter:
+        raise InputError(
+            f"keep: is for predictions in CSV, not in {extension}; give --out FILE.csv"
+        )
     # Check the target now rather than after predicting.
     if writer is not ZarrWriter:
         output(target, overwrite=overwrite)
-        return writer(target, classes, outputs)
+        made = writer(target, classes, outputs)
+        if isinstance(made, CsvWriter) and kept is not None:
+            both = set(kept.names) & {"label", *made.columns()}
+            if both:
+                raise InputError(
+                    f"keep: predictions have a column {min(both)!r}, too; rename that of the table"
+                )
+            made.kept = kept
+        return made
     refuse_inside(target)
     if target.exists():
         if not _is_predictions(target):
@@ -431,6 +459,13 @@ def _is_predictions(place: Location) -> bool:
     names, arrays = set(place.list()), {"label", "decision", PREDICTION}
     # An interrupted upload may leave one array.
     return bool(names & arrays) and names <= arrays | {"zarr.json"}
+
+
+def _quoted(cell: str) -> str:
+    """Return a cell of CSV, as `_csv_cell` does, for many."""
+    if any(mark in cell for mark in ',"\r\n'):
+        return '"' + cell.replace('"', '""') + '"'
+    return cell
 
 
 def _csv_cell(label: Any) -> str:

@@ -295,6 +295,43 @@ def test_cells_that_were_filled_in_or_are_unknown_are_counted(
     assert found["cells"] == {"filled": {}, "unknown": {}}
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet", "jsonl", "frame"])
+def test_kept_columns_stand_in_front(form: str, home: Path, tmp_path: Path) -> None:
+    frame = table(50)
+    frame["name"] = [f'row "{k}", {k % 3}\nof many' if k % 2 else "" for k in range(50)]
+    data: Any = tmp_path / f"new.{form}"
+    if form == "csv":
+        frame.to_csv(data, index=False)
+    elif form == "parquet":
+        frame.to_parquet(data)
+    elif form == "jsonl":
+        frame.to_json(data, orient="records", lines=True)
+    out = tmp_path / "p.csv"
+    if form == "frame":
+        api.open_run(home / "run").predict_file(frame, out, keep=["id", "name"], execution=HERE)
+    else:
+        done = invoke("predict", home / "run", data, "--out", out, "--keep", "id,name")
+        assert done.exit_code == 0, done.output
+    found = pd.read_csv(out, keep_default_na=False)
+    assert list(found) == ["id", "name", "label", "decision"]
+    np.testing.assert_array_equal(found[["id", "name"]], frame[["id", "name"]])
+    np.testing.assert_array_equal(found["label"], api.open_run(home / "run").predict(frame))
+
+
+def test_columns_that_cannot_be_kept(home: Path, run: api.Run, tmp_path: Path) -> None:
+    frame, out = table(50), tmp_path / "p.csv"
+    for data, keep, place, said in (
+        (frame, ["nr"], out, "X: no column 'nr' to keep; there are: id, age"),
+        (frame, ["id"], tmp_path / "p.parquet", "keep: is for predictions in CSV, not .parquet"),
+        (frame.assign(label=1), ["label"], out, "predictions have a column 'label', too"),
+        (home / "d.zarr", ["id"], out, "keep: a data set has features alone"),
+        (np.eye(3), ["id"], out, "keep is for files and data frames"),
+    ):
+        with pytest.raises(InputError, match=said):
+            run.predict_file(data, place, keep=keep, execution=HERE)
+        assert not place.exists()
+
+
 def test_of_many_columns_the_five_with_most_cells_are_named() -> None:
     filled = {f"c{k}": k for k in range(1, 8)}
     said = cells_line({"filled": filled, "unknown": {}})
