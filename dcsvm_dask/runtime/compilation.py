@@ -166,15 +166,15 @@ def _mark_name() -> str:
 
 @contextmanager
 def first_compiled(report: Callable[[], None]) -> Iterator[None]:
-    """Call a function once if Numba begins to compile inside the block."""
+    """Call a function once if Numba begins to compile code of this package inside the block."""
     from numba.core import event
 
     class First(event.Listener):  # type: ignore[misc]
         reported = False
 
         def on_start(self, event: Any) -> None:
-            del event
-            if not self.reported:
+            module = getattr(event.data["dispatcher"].py_func, "__module__", "")
+            if not self.reported and module.startswith(ROOT.name):
                 self.reported = True
                 report()
 

@@ -22,7 +22,13 @@ def test_that_something_is_compiled_is_told_once() -> None:
     def once(x):
         return x + 1
 
+    @numba.njit
+    def of_others(x):
+        return x - 1
+
+    once.py_func.__module__ = "dcsvm_dask.solvers"
     with first_compiled(lambda: told.append("compiling")):
+        of_others(1)
         assert not told
         once(1)
         once(1.0)
