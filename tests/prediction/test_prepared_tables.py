@@ -322,7 +322,7 @@ def test_columns_that_cannot_be_kept(home: Path, run: api.Run, tmp_path: Path) -
     frame, out = table(50), tmp_path / "p.csv"
     for data, keep, place, said in (
         (frame, ["nr"], out, "X: no column 'nr' to keep; there are: id, age"),
-        (frame, ["id"], tmp_path / "p.parquet", "keep: is for predictions in CSV, not .parquet"),
+        (frame, ["id"], tmp_path / "p.parquet", "keep: is for predictions in CSV, not in .parquet"),
         (frame.assign(label=1), ["label"], out, "predictions have a column 'label', too"),
         (home / "d.zarr", ["id"], out, "keep: a data set has features alone"),
         (np.eye(3), ["id"], out, "keep is for files and data frames"),
