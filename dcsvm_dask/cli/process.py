@@ -23,7 +23,19 @@ def run() -> None:
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
             ended.append(end.code or 0)
+            _leave_zarr()
         raise
+
+
+def _leave_zarr() -> None:
+    """Leave out what Zarr does at the exit.
+
+    It waits .2 s for the thread that reads and writes, which is idle by now; on a busy machine the
+    thread takes longer, and the command would end with a traceback.
+    """
+    cleanup = getattr(sys.modules.get("zarr.core.sync"), "cleanup_resources", None)
+    if cleanup is not None:
+        atexit.unregister(cleanup)
 
 
 def _leave(ended: list[int]) -> None:
