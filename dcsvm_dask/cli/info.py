@@ -13,7 +13,11 @@ SHOWN = 8
 """Features whose ranges are printed."""
 SHOWN_COLUMNS = 20
 """Columns that were made numbers of which is printed how."""
-DROPPED = {"weight_0": "of weight 0", "train_rows": "beyond --train-rows"}
+DROPPED = {
+    "missing": "with missing cells (--missing drop)",
+    "weight_0": "of weight 0",
+    "train_rows": "beyond --train-rows",
+}
 
 
 @click.command()

@@ -254,6 +254,7 @@ def ingest(
                 "dropped": {
                     "weight_0": train.left_out,
                     "train_rows": _left_over(train.n_rows, order, test_order),
+                    **_with_missing_cells(train_source, test_source),
                 },
                 "warnings": doubts_of(
                     train_source,
@@ -319,6 +320,12 @@ def _write(place: RecordedPlace, scan: Any, *how: Any) -> dict[str, Any]:
         write_part(place, scan, *how) if elsewhere is None else elsewhere(place, *how)
     )
     return entry
+
+
+def _with_missing_cells(*sources: Any) -> dict[str, int]:
+    """Return how many rows were left out for missing cells, if any were."""
+    count = sum(getattr(source, "n_left_out", 0) for source in sources)
+    return {"missing": count} if count else {}
 
 
 def _left_over(n: int, order: Any, test_order: Any) -> int:

@@ -293,6 +293,7 @@ class PreparedSource:
             yield block, self._labels_of(given, rows)
         if not start:
             raise InputError(f"{self.name}: empty: it holds no rows")
+        self.n_left_out = start - passed
 
     def _inputs(self, made: ColumnPreparation) -> list[str]:
         """Return the inputs by the names that this table's columns have here."""

@@ -79,6 +79,7 @@ def holes() -> pd.DataFrame:
 
 def test_rows_with_missing_cells_are_dropped(tmp_path: Path) -> None:
     data = taken(holes(), tmp_path, one_hot="auto", missing="drop")
+    assert data.dropped["missing"] == GONE.sum()
     np.testing.assert_array_equal(columns(data)["age"], AGE[~GONE])
     np.testing.assert_array_equal(data.read_codes(0, data.n_rows), Y[~GONE])
     weights = np.ones(N)
