@@ -94,7 +94,9 @@ def words_of(column: Any) -> Any:
     return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
 
 
-def numbers_of(column: Any, decimal: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def numbers_of(
+    column: Any, decimal: str
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], str | None]:
     """Return the cells of a column as numbers.
 
     Parameters
@@ -109,22 +111,26 @@ def numbers_of(column: Any, decimal: str) -> tuple[NDArray[np.float64], NDArray[
         NaN where a cell is missing or no number.
     wrong : ndarray of bool
         Cells that are there but no number.
+    sign : str or None
+        The sign of a currency or per cent that all cells of text have; "" without any. None where
+        the column is of numbers, or has none.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    none_wrong = np.zeros(len(column), np.bool_)
     if is_number(column.type):
         values = pc.cast(column, pa.float64())
-        return _filled(values), np.zeros(len(column), np.bool_)
+        return _filled(values), none_wrong, None
     # Most columns are numbers throughout, without blanks or missing cells.
     as_they_are = _cast(column) if decimal == "." else None
     if as_they_are is not None:
-        return as_they_are, np.zeros(len(column), np.bool_)
+        return as_they_are, none_wrong, "" if len(column) > column.null_count else None
     words = words_of(column)
     known = _cast(words) if decimal == "." else None
     if known is not None:
-        return known, np.zeros(len(column), np.bool_)
-    words = _without_sign(words)
+        return known, none_wrong, "" if len(words) > words.null_count else None
+    words, sign = _without_sign(words)
     grouped, separators = _THOUSANDS[decimal]
     plain = pc.if_else(
         pc.match_substring_regex(words, pattern=grouped),
@@ -136,31 +142,22 @@ def numbers_of(column: Any, decimal: str) -> tuple[NDArray[np.float64], NDArray[
     form = r"^[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf(inity)?))$"
     good = pc.fill_null(pc.match_substring_regex(plain, pattern=form), True)
     values = pc.cast(pc.if_else(good, plain, pa.scalar(None, pa.string())), pa.float64())
-    return _filled(values), ~np.asarray(good)
+    numbers = _filled(values)
+    return numbers, ~np.asarray(good), None if np.isnan(numbers).all() else sign
 
 
-def sign_in(column: Any) -> str | None:
-    """Return the sign of a currency or per cent that all cells of text have; "" without any.
+def _without_sign(words: Any) -> tuple[Any, str]:
+    """Return words without the sign that all of them have, and the sign; "" where they differ.
 
-    None where they differ: 12 % and 0.12 in one column are different numbers.
+    12 % and 0.12 in one column are different numbers.
     """
     import pyarrow.compute as pc
 
-    words = words_of(column).drop_null()
-    bare = pc.replace_substring_regex(words, pattern=f"[^{_SIGNS}]", replacement="")
+    bare = pc.replace_substring_regex(words.drop_null(), pattern=f"[^{_SIGNS}]", replacement="")
     signs = pc.unique(bare).to_pylist()
-    if len(signs) > 1 or (signs and len(signs[0]) > 1):
-        return None
-    return signs[0] if signs else ""
-
-
-def _without_sign(words: Any) -> Any:
-    """Return words without the sign that all of them have, if they have one."""
-    import pyarrow.compute as pc
-
-    if not sign_in(words):
-        return words
-    return pc.replace_substring_regex(words, pattern=_SIGNED, replacement=r"\1\2")
+    if len(signs) != 1 or len(signs[0]) != 1:
+        return words, ""
+    return pc.replace_substring_regex(words, pattern=_SIGNED, replacement=r"\1\2"), signs[0]
 
 
 def missing_of(column: Any) -> NDArray[np.bool_]:

@@ -16,9 +16,7 @@ from dcsvm_dask.readers.preparing.cells import (
     date_parts,
     flags_in,
     is_date,
-    is_text,
     numbers_of,
-    sign_in,
     words_of,
 )
 from dcsvm_dask.readers.source import FILL_IN
@@ -157,12 +155,11 @@ class Encoder:
     def _values(self, column: Any, decimal: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the features, NaN or 0 where cells are missing, and which cells are."""
         if self.kind == NUMBER:
-            numbers, wrong = numbers_of(column, decimal)
+            numbers, wrong, sign = numbers_of(column, decimal)
             if wrong.any():  # yes and no, which another format has as 1 and 0
                 numbers, wrong = _with_flags(column, numbers, wrong)
             self._refuse(wrong, column, "is not a number")
-            if is_text(column.type):
-                self._check_sign(column)
+            self._check_sign(sign, numbers)
             return numbers[:, None], np.isnan(numbers)
         if self.kind == DATE:
             form = self.form
@@ -185,14 +182,12 @@ class Encoder:
         self._refuse(np.isnan(numbers) & ~missing, column, what)
         return numbers[:, None], missing
 
-    def _check_sign(self, column: Any) -> None:
+    def _check_sign(self, sign: str | None, numbers: NDArray[np.float64]) -> None:
         """Refuse numbers with another sign than those of the training rows, or without a %."""
-        sign = sign_in(column) or None
-        if sign != self.form and (sign or self.form == "%"):
-            said = (
-                f"is a number {_with(sign)}, and those of the training rows are {_with(self.form)}"
-            )
-            raise BadCellError(0, self.name, said)
+        if sign is None or sign == (self.form or "") or (not sign and self.form != "%"):
+            return
+        said = f"is a number {_with(sign)}, and those of the training rows are {_with(self.form)}"
+        raise BadCellError(int(np.flatnonzero(~np.isnan(numbers))[0]), self.name, said)
 
     def _refuse(self, wrong: NDArray[np.bool_], column: Any, what: str) -> None:
         if wrong.any():

@@ -20,10 +20,8 @@ from dcsvm_dask.readers.preparing.cells import (
     date_parts,
     flags_in,
     is_date,
-    is_text,
     missing_of,
     numbers_of,
-    sign_in,
     words_of,
 )
 from dcsvm_dask.readers.preparing.choices import AUTO, Choices
@@ -98,15 +96,15 @@ class ColumnFacts:
             self._note_missing(missing_of(column), rows)
             self._count(words_of(column))
             return
-        numbers, wrong = numbers_of(column, self._decimal)
+        numbers, wrong, sign = numbers_of(column, self._decimal)
         missing = np.isnan(numbers) & ~wrong
         self._note_missing(missing, rows)
         good = ~(missing | wrong)
         self.n_numbers += int(good.sum())
         if self._keeps:
             self._numbers.append(numbers[good])
-        if good.any() and is_text(column.type):
-            self.signs.add(sign_in(column) or "")
+        if sign is not None:
+            self.signs.add(sign)
         if wrong.any():
             first = int(np.flatnonzero(wrong)[0])
             if self.first_wrong is None:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.preparing.described import described
 from dcsvm_dask.readers.preparing.encoders import NUMBER, Encoder
@@ -91,22 +90,6 @@ class ColumnPreparation:
         """Return what becomes of the columns that are not plain numbers, for users."""
         told = [(one.name, described(one)) for one in self.encoders]
         return [f"{name}: {text}" for name, text in told if text is not None]
-
-    def refuse(self, what: str, instead: str) -> None:
-        """Refuse something that takes the features, not the columns of the table.
-
-        Raises
-        ------
-        InputError
-            If a feature is not a number of the table.
-        """
-        if self.is_plain:
-            return
-        changed = [one.name for one in self.encoders if not one.is_plain] or self.inputs
-        shown = ", ".join(changed[:5]) + (f" and {len(changed) - 5} more" if changed[5:] else "")
-        raise InputError(
-            f"{what} cannot hold how the columns {shown} were made numbers at the ingest; {instead}"
-        )
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON values, for `from_json`."""

@@ -319,8 +319,8 @@ class PreparedSource:
         words = words_of(given).to_pylist()
         assert self.preparation is not None
         if self.preparation.decimal == ",":
-            values, wrong = numbers_of(given, ",")
-            return np.array(words, dtype=object) if wrong.any() else values
+            values, wrong, sign = numbers_of(given, ",")
+            return np.array(words, dtype=object) if wrong.any() or sign else values
         try:
             numbers = [float("nan" if "_" in word else word) for word in words]
         except ValueError:

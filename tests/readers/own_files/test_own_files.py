@@ -42,11 +42,14 @@ def test_later_numbers_have_the_sign_of_the_training_rows(tmp_path: Path) -> Non
     how = {"execution": api.Execution(workers=0), "quiet": True, "report": False}
     runs = {}
     for sign in ("%", "$"):
-        api.ingest(file(f"{sign}.csv", f"{{:.0f}}{sign}"), tmp_path / f"{sign}.zarr")
+        data = tmp_path / f"{sign}.zarr"
+        api.ingest(file(f"{sign}.csv", f"{{:.0f}}{sign}"), data, missing="median")
         runs[sign] = api.train(tmp_path / f"{sign}.zarr", tmp_path / f"run{sign}", **how)
     wanted = runs["%"].predict(tmp_path / "%.csv")
     np.testing.assert_array_equal(runs["$"].predict(tmp_path / "$.csv"), wanted)
     np.testing.assert_array_equal(runs["$"].predict(file("bare.csv", "{:.0f}")), wanted)
+    filled = runs["%"].predict(file("holes.csv", "NA"))  # no number, and so none without a sign
+    assert len(filled) == len(wanted)
     with pytest.raises(InputError, match=r"'b'.* is a number without a sign, and .* with %"):
         runs["%"].predict(tmp_path / "bare.csv")
     with pytest.raises(InputError, match=r"'b'.* is a number with %, and .* with \$"):
