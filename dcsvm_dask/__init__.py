@@ -90,36 +90,14 @@ __all__ = [
     "train_or_resume",
 ]
 
-_ESTIMATORS = (
-    "BaggingSVC",
-    "BudgetedSVC",
-    "BudgetedSVR",
-    "CascadeSVC",
-    "DCNuSVC",
-    "DCNuSVR",
-    "DCOneClassSVM",
-    "DCQuantileSVR",
-    "DCSVC",
-    "DCSVMSearchCV",
-    "DCSVR",
-    "FourierSVC",
-    "GreedySVC",
-    "LinearDCSVC",
-    "LinearDCSVR",
-    "LtpuSVC",
-    "NystromSVC",
-    "OnlineSVC",
-    "to_libsvm",
-    "to_onnx",
-)
-"""Of `__all__`, what needs scikit-learn."""
-
 
 def __getattr__(name: str) -> Any:
     # Imported on first use, so that the command and `import dcsvm_dask` start fast.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    room = importlib.import_module(f"{__name__}.{'estimators' if name in _ESTIMATORS else 'api'}")
+    room = importlib.import_module(f"{__name__}.api")
+    if name not in room.__all__:
+        room = importlib.import_module(f"{__name__}.estimators")
     return getattr(room, name)
 
 

@@ -146,7 +146,7 @@ def easy(
         stack.enter_context(FolderLock(place, "folder"))
         try:
             if folder.look(asked, overwrite=overwrite):
-                say(f"going on with {place}, which was left while {folder.state['state']}")
+                say(f"resuming {place}, whose state was {folder.state['state']}")
                 folder.write(interrupted=False)
             else:
                 _read(source, folder, asked, words, say)

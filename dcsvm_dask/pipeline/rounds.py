@@ -78,7 +78,7 @@ def choose(scored: Sequence[Scored]) -> Scored:
     The largest sample decides, provided that the best candidate of the one before was scored on it,
     too. A candidate that was not solved within its budget of steps is not chosen where a solved one
     is within its standard error. Of those that are about equal (`EQUAL`) the nearest to the usual
-    values is chosen, which were tried first: what another gains is less than what is known.
+    values, which were tried first, is chosen: the difference is within the noise.
 
     Parameters
     ----------
