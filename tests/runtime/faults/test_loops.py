@@ -1,10 +1,11 @@
-"""Loops whose workers die, whose steps fail and that are stopped: the same model in the end."""
+"""Loops that lose workers, scheduler or client, fail or are stopped: the same model in the end."""
 
 from __future__ import annotations
 
 import logging
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,14 +19,17 @@ from dcsvm_dask import api
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.runtime import loop_on_cluster, loop_tasks
 from dcsvm_dask.runtime.callbacks import Callback, StopRun
-from dcsvm_dask.runtime.events import SetSolved
+from dcsvm_dask.runtime.events import Fault, SetSolved, WorkerLost
 from dcsvm_dask.solvers.parallel import solve
+from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.run import RunFolder
 from tests.methods.decomposition.runs import HERE, assert_same_model, sets_of
 
 pytestmark = pytest.mark.long
 
 ROWS, SETS = 1500, 30
 """Rows, and sets that solving them takes at least."""
+MEMORY_LIMIT = "1GiB"
 WORDS: dict[str, Any] = {
     "method": "decomposition",
     "gamma": 0.5,
@@ -68,6 +72,7 @@ def client() -> Iterator[Client]:
         LocalCluster(
             n_workers=2,
             threads_per_worker=1,
+            memory_limit=MEMORY_LIMIT,
             dashboard_address="127.0.0.1:0",
             silence_logs=logging.CRITICAL,
         ) as cluster,
@@ -85,18 +90,21 @@ def processes(client: Client) -> list[int]:
         time.sleep(0.1)
 
 
-def tasks_left(client: Client) -> list[str]:
-    """Return the tasks of this package that the scheduler still knows."""
+def tasks_known(client: Client) -> list[str]:
+    """Return the tasks of this package that the scheduler knows."""
 
     def names(dask_scheduler: Any) -> list[str]:
         return [str(key) for key in dask_scheduler.tasks if "dcsvm_" in str(key)]
 
+    return list(client.run_on_scheduler(names))
+
+
+def tasks_left(client: Client) -> list[str]:
+    """Return the tasks of this package that the scheduler still knows after a while."""
     end = time.monotonic() + 20.0
-    while found := client.run_on_scheduler(names):
-        if time.monotonic() > end:
-            break
+    while (found := tasks_known(client)) and time.monotonic() < end:
         time.sleep(0.1)
-    return list(found)
+    return found
 
 
 class After(Callback):
@@ -143,6 +151,131 @@ def test_workers_that_are_killed_one_after_the_other(
     run = api.train(data, tmp_path / "run", client=client, callbacks=kills, **WORDS)
     assert all(one.was_called for one in kills)
     assert_same_model(run, alone)
+
+
+def grow() -> None:
+    """Let the next step of this process take memory until the process is ended."""
+    from dcsvm_dask.solvers import ParallelRule
+
+    def advance(*_: Any, **__: Any) -> None:
+        held = []
+        while True:
+            held.append(b"x" * (16 << 20))
+            time.sleep(0.02)
+
+    setattr(ParallelRule, "advance", advance)  # noqa: B010
+
+
+def slow_down(seconds: float) -> None:
+    """Let every step of this process take longer."""
+    from dcsvm_dask.solvers import ParallelRule
+
+    advance = ParallelRule.advance
+
+    def later(*arguments: Any, **words: Any) -> Any:
+        time.sleep(seconds)
+        return advance(*arguments, **words)
+
+    setattr(ParallelRule, "advance", later)  # noqa: B010
+
+
+class Losses(Callback):
+    """Keeps why workers were lost."""
+
+    def __init__(self) -> None:
+        self.why: list[str] = []
+
+    def on_fault(self, event: Fault) -> None:
+        if isinstance(event, WorkerLost):
+            self.why.append(event.why)
+
+
+def test_a_worker_that_is_ended_for_its_memory(
+    client: Client, data: str, alone: api.Run, tmp_path: Path
+) -> None:
+    mine = client.submit(sum, [1, 2], key="mine")
+    first = min(client.scheduler_info()["workers"])
+    growing = After(SETS // 2, lambda: client.run(grow, workers=[first]))
+    losses = Losses()
+    run = api.train(data, tmp_path / "run", client=client, callbacks=[growing, losses], **WORDS)
+    assert len(losses.why) == 1
+    assert losses.why[0].startswith("it was ended for its memory")
+    assert_same_model(run, alone)
+    assert tasks_left(client) == []
+    assert mine.result() == 3
+
+
+def test_a_slow_worker_changes_nothing_but_the_time(
+    client: Client, data: str, alone: api.Run, tmp_path: Path
+) -> None:
+    first = min(client.scheduler_info()["workers"])
+    client.run(slow_down, 0.05, workers=[first])
+    losses = Losses()
+    run = api.train(data, tmp_path / "run", client=client, callbacks=[losses], **WORDS)
+    assert losses.why == []
+    assert_same_model(run, alone)
+
+
+def test_a_worker_that_stands_still_for_a_while(
+    client: Client, data: str, alone: api.Run, tmp_path: Path
+) -> None:
+    process = processes(client)[0]
+    resume = threading.Timer(3.0, os.kill, (process, signal.SIGCONT))
+
+    def stop() -> None:
+        os.kill(process, signal.SIGSTOP)
+        resume.start()
+
+    stops = After(SETS // 2, stop)
+    run = api.train(data, tmp_path / "run", client=client, callbacks=[stops], **WORDS)
+    resume.join()
+    assert stops.was_called
+    assert_same_model(run, alone)
+
+
+def test_a_scheduler_that_dies_in_a_loop(
+    data: str,
+    alone: api.Run,
+    tmp_path: Path,
+    dask_cluster: Any,
+    look: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    address, scheduler = dask_cluster.start(1)
+    kill = After(SETS // 2, scheduler.kill)
+    monkeypatch.setattr(loop_tasks, "CHECKPOINT_SECONDS", 0.0)
+    how = {"execution": api.Execution(scheduler=address), "callbacks": [kill], **WORDS}
+    with pytest.raises(RunError, match="scheduler.*resume"):
+        api.train(data, tmp_path / "run", **how)
+    assert kill.was_called
+    assert api.open_run(tmp_path / "run").status()["state"] == "failed"
+    before = look.attempts(RunFolder.open(Location.of(tmp_path / "run")))
+    assert before
+    dask_cluster.stop(dask_cluster.processes[1])
+    again = api.resume(tmp_path / "run", execution=HERE, quiet=True)
+    after = look.attempts(again.folder)
+    assert {name: after[name] for name in before} == before  # not done again
+    assert_same_model(again, alone)
+
+
+def test_a_client_that_is_killed_in_a_loop(
+    command: Callable[..., Any], data: str, alone: api.Run, tmp_path: Path, dask_cluster: Any
+) -> None:
+    address, _ = dask_cluster.start(2)
+    with Client(address, set_as_default=False) as other:
+        mine = other.submit(sum, [1, 2], key="mine")
+        place = tmp_path / "run"
+        options = (f"--{name}={WORDS[name]}" for name in ("method", "gamma", "tol"))
+        train = command(
+            *("train", data, "--run", place, "--scheduler", address, "--no-report"),
+            *(*options, "-C", WORDS["C"], "-P", f"size={WORDS['size']}"),
+            before=f"from dcsvm_dask.solvers.parallel import solve; solve.SHARE_ROWS = {ROWS // 4}",
+        )
+        train.wait_for(lambda: any("_advance" in name for name in tasks_known(other)))
+        train.kill_group()
+        assert tasks_left(other) == []
+        assert mine.result() == 3
+    assert_same_model(api.resume(place, execution=HERE, quiet=True), alone)
 
 
 def test_a_loop_that_is_stopped_lets_go_of_everything_and_is_resumed(
