@@ -166,14 +166,15 @@ def grow() -> None:
     setattr(ParallelRule, "advance", advance)  # noqa: B010
 
 
-def slow_down(seconds: float) -> None:
-    """Let every step of this process take longer."""
+def slow_down(steps: int, seconds: float) -> None:
+    """Let so many steps of this process take longer."""
     from dcsvm_dask.solvers import ParallelRule
 
-    advance = ParallelRule.advance
+    advance, left = ParallelRule.advance, iter(range(steps))
 
     def later(*arguments: Any, **words: Any) -> Any:
-        time.sleep(seconds)
+        if next(left, None) is not None:
+            time.sleep(seconds)
         return advance(*arguments, **words)
 
     setattr(ParallelRule, "advance", later)  # noqa: B010
@@ -209,7 +210,7 @@ def test_a_slow_worker_changes_nothing_but_the_time(
     client: Client, data: str, alone: api.Run, tmp_path: Path
 ) -> None:
     first = min(client.scheduler_info()["workers"])
-    client.run(slow_down, 0.05, workers=[first])
+    client.run(slow_down, SETS, 0.2, workers=[first])
     losses = Losses()
     run = api.train(data, tmp_path / "run", client=client, callbacks=[losses], **WORDS)
     assert losses.why == []
@@ -245,7 +246,7 @@ def test_a_scheduler_that_dies_in_a_loop(
     kill = After(SETS // 2, scheduler.kill)
     monkeypatch.setattr(loop_tasks, "CHECKPOINT_SECONDS", 0.0)
     how = {"execution": api.Execution(scheduler=address), "callbacks": [kill], **WORDS}
-    with pytest.raises(RunError, match="scheduler.*resume"):
+    with pytest.raises(RunError, match=r"scheduler.*resume"):
         api.train(data, tmp_path / "run", **how)
     assert kill.was_called
     assert api.open_run(tmp_path / "run").status()["state"] == "failed"
