@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels.columns import RowTile, row_tile
@@ -87,9 +88,12 @@ class ColumnCache:
         """
         out = np.zeros(self.n)
         self._clock += 1
+        # Where there is room for all, those that are absent are computed together: a tile costs
+        # about as much with few columns as with many.
+        known = self._find(index, Z, threads) if len(index) <= self._slots else None
         for start in range(0, len(index), self._piece):
             piece = slice(start, start + self._piece)
-            where = self._find(index[piece], Z[piece], threads)
+            where = self._find(index[piece], Z[piece], threads) if known is None else known[piece]
             weights = w[piece]
 
             def add(first: int, where: Index = where, weights: Vector = weights) -> None:
@@ -100,7 +104,7 @@ class ColumnCache:
         return out
 
     def _find(self, index: Index, Z: Rows, threads: int) -> Index:
-        """Return where the columns of a piece are, after computing those that are not there."""
+        """Return where some columns are, after computing those that are not there."""
         where = np.array([self._slot_of.get(int(j), -1) for j in index], np.int64)
         self._last[where[where >= 0]] = self._clock
         absent = np.flatnonzero(where < 0)
@@ -124,31 +128,34 @@ class ColumnCache:
         return np.concatenate([slots, self._slots + np.arange(len(index) - len(slots))])
 
     def _compute(self, Z: Rows, slots: Index, threads: int) -> None:
-        """Compute the columns of some rows into their slots."""
-        sparse = is_sparse(Z)
-        if not sparse:
-            self._rows[slots] = Z
-
-        # Not all columns at once: what one is must not depend on the others.
+        """Compute the columns of some rows into their slots, which ascend."""
         whole = whole_rows(Z) if self._is_whole else np.zeros(len(slots), np.bool_)
+        if is_sparse(Z):
+            rows = _spread(Z, slots, len(self._columns))
+        else:
+            rows = self._rows
+            rows[slots] = Z
+        # Not all columns at once: what one is must not depend on the others.
         for kind in (False, True):
-            of = np.flatnonzero(whole == kind)
+            of = slots[whole == kind]
             if len(of):
-                self._write(self._tiles(kind), Z[of] if sparse else None, slots[of], threads)
+                self._write(self._tiles(kind), rows, of, threads)
 
-    def _write(self, tiles: list[RowTile], Z: Rows | None, slots: Index, threads: int) -> None:
-        """Compute columns; those of dense rows (None) are in their slots already."""
+    def _write(self, tiles: list[RowTile], rows: Rows, slots: Index, threads: int) -> None:
+        """Compute the columns of those rows that stand where slots are."""
 
         def work(t: int) -> None:
-            tile, start = tiles[t], self._starts[t]
-            if Z is not None:
-                block = np.empty((len(slots), tile.F.shape[1]), np.float32)
-                write_values(tile, Z, block, 0)
-                self._columns[slots, start : start + block.shape[1]] = block
-            else:
-                write_values(tile, self._rows, self._columns, start, slots)
+            write_values(tiles[t], rows, self._columns, self._starts[t], slots)
 
         for_each(work, range(len(tiles)), threads)
+
+
+def _spread(Z: Rows, slots: Index, n: int) -> Rows:
+    """Return n sparse rows: those of Z where the slots are, and empty ones."""
+    indptr = np.zeros(n + 1, Z.indptr.dtype)
+    indptr[slots + 1] = np.diff(Z.indptr)
+    np.cumsum(indptr, out=indptr)
+    return sparse.csr_array((Z.data, Z.indices, indptr), shape=(n, Z.shape[1]))
 
 
 def _tiles(kernel: Kernel, tiles: list[Rows], whole: bool) -> list[RowTile]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.kernels.bounds import decay_radius
 from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.kinds import INNER_PRODUCT, L1_DISTANCE, LN2, SQUARED_DISTANCE
-from dcsvm_dask.kernels.rows import Rows, is_sparse
+from dcsvm_dask.kernels.rows import Rows, is_sparse, row_sums, squared_norms
 from dcsvm_dask.kernels.tiles import DIFFERENCES, LOOPS, PRODUCTS, SPARSE
 from dcsvm_dask.kernels.whole_numbers import small_whole_numbers
 
@@ -128,8 +128,9 @@ def row_tile(
     if decays and radius > widest_radius(kernel, how, terms):
         if how in (PRODUCTS, SPARSE) and whole is not None and small_whole_numbers(X) and whole():
             centre = np.zeros(d, dtype)
-            rows = rows if how == SPARSE else X.astype(dtype, copy=False)
-            norms = _norms(kernel, X)
+            if how != SPARSE:
+                rows = X.astype(dtype, copy=False)
+                norms = _norms(kernel, X)
             return _tile(kernel, how, rows, norms, centre, sparse, radius, terms, exact=True)
         if how != PRODUCTS or d > MOST_DIFFERENCES:
             return row_tile(kernel, X, np.float64)
@@ -188,10 +189,11 @@ def _no_features(dtype: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
 
 def _norms(kernel: Kernel, rows: Rows) -> Vector:
     """Norms of the rows (for L1 distances: L1 norms)."""
-    wide = rows.astype(np.float64)
-    if kernel.kind.argument == L1_DISTANCE:
-        return np.asarray(abs(wide).sum(axis=1))
-    return np.sqrt(np.asarray((wide * wide).sum(axis=1)))
+    if kernel.kind.argument != L1_DISTANCE:
+        return np.sqrt(squared_norms(rows))
+    if is_sparse(rows):
+        return row_sums(np.abs(rows.data, dtype=np.float64), rows.indptr)
+    return np.asarray(np.abs(rows, dtype=np.float64).sum(axis=1))
 
 
 def _tile(

@@ -108,13 +108,28 @@ def check_pair(X: Rows, Z: Rows) -> tuple[Rows, Rows]:
 def squared_norms(X: Rows) -> NDArray[np.float64]:
     """Return ||x_i||^2 for every row, accumulated in float64."""
     if is_sparse(X):
-        squares = X.astype(np.float64).power(2).sum(axis=1)
-        return np.asarray(squares, dtype=np.float64).ravel()
+        return row_sums(np.square(X.data, dtype=np.float64), X.indptr)
     out = np.empty(X.shape[0])
     for start in range(0, X.shape[0], 4096):
         tile = X[start : start + 4096].astype(np.float64)
         out[start : start + 4096] = np.einsum("ij,ij->i", tile, tile)
     return out
+
+
+def row_sums(values: NDArray[np.float64], indptr: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Return the sum of the stored values of every sparse row.
+
+    Parameters
+    ----------
+    values : ndarray, shape (nnz,), float64
+        One for each stored value of the rows.
+    indptr : ndarray, shape (n + 1,), integers
+        Where each row begins.
+    """
+    sums, filled = np.zeros(len(indptr) - 1), np.flatnonzero(np.diff(indptr))
+    if len(filled):
+        sums[filled] = np.add.reduceat(values, indptr[filled])
+    return sums
 
 
 def largest_value(X: Rows) -> tuple[int, int, float] | None:
