@@ -19,6 +19,7 @@ from dcsvm_dask.cli.options import (
     report_option,
 )
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.numbers import counted
 
 
 @click.command("easy")
@@ -110,9 +111,10 @@ def summary(run: Any) -> str:
             f"mean abs. error    {test['mae']:.4g}",
         ]
     model = f"C {figures['C']:.6g}, gamma {figures['gamma']:.6g}"
-    vectors = f"{test['n_support']:,} support vectors"
+    vectors = counted(test["n_support"], "support vector")
+    candidates = counted(figures["candidates"], "candidate")
     lines += [
-        f"model              {model}, {vectors}; best of {figures['candidates']} candidates",
+        f"model              {model}, {vectors}; best of {candidates}",
         f"time               {figures['seconds']:.0f} s of {60 * figures['minutes']:.0f} s",
     ]
     advice = advised(figures)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import click
 
+from dcsvm_dask.diagnostics.terminal.wrapping import fitted
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.masking import printable
 from dcsvm_dask.parameters import Described, as_text, described
@@ -103,7 +105,8 @@ cluster_option = click.option(
 
 def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
     """Print a text; labels, names and messages of a foreign folder do not drive the terminal."""
-    click.echo(printable(text), err=err, nl=nl)
+    stream = sys.stderr if err else sys.stdout
+    click.echo(fitted(printable(text), stream), err=err, nl=nl)
 
 
 def _take_memory_bound(ctx: click.Context, _: click.Parameter, size: str | None) -> None:

@@ -6,6 +6,7 @@ import sys
 from typing import TextIO
 
 from dcsvm_dask.diagnostics.outline import in_brief
+from dcsvm_dask.diagnostics.terminal.wrapping import fitted
 from dcsvm_dask.masking import printable
 from dcsvm_dask.methods.registry import kind_of
 from dcsvm_dask.runtime.callbacks import Callback
@@ -67,7 +68,8 @@ class Lines(Callback):
         if self._begin is None:
             self._begin = event.time
         elapsed = max(0.0, event.time - self._begin)
-        print(f"{elapsed:7.1f} s  {printable(text)}", file=self._stream, flush=True)
+        line = fitted(f"{elapsed:7.1f} s  {printable(text)}", self._stream)
+        print(line, file=self._stream, flush=True)
 
 
 def fault(event: Fault) -> str:

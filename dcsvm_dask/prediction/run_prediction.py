@@ -299,7 +299,7 @@ def decided(
     model = cached_model(choice)
     decide_given(choice, model.any_row())
     announcer.say(
-        f"{choice.mode} prediction by {choice.stage}, {model.n_support} support vectors"
+        f"{choice.mode} prediction by {choice.stage}, {model.n_support:,} support vectors"
         + _shortfall(run, choice)
     )
     calls = ((batch.call(choice), batch) for batch in rows.batches())
