@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from dcsvm_dask.tasks.safe_choice import safest
+
 FIRST_ROWS = 4000
 """Rows of the first sample: one block of a search, whose scores are exact."""
 MORE_ROWS = 3
@@ -96,14 +98,15 @@ def choose(scored: Sequence[Scored]) -> Scored:
 
 
 def _best(scored: Sequence[Scored], usual: Scored) -> Scored:
-    best = max(scored, key=lambda one: one.score)
-    near = [one for one in scored if one.score >= best.score - EQUAL * best.error]
-    if not best.solved:
-        near = [one for one in scored if one.solved and one.score >= best.score - best.error]
-        best = max(near, key=lambda one: one.score) if near else best
-        near = [one for one in near if one.score >= best.score - EQUAL * best.error]
-    solved = [one for one in near if one.solved] or [best]
-    return min(solved, key=lambda one: (_apart(one, usual), -one.score, one.C, one.gamma))
+    number = safest(
+        [one.score for one in scored],
+        [one.error for one in scored],
+        [one.solved for one in scored],
+    )
+    best = scored[number]
+    least = best.score - EQUAL * best.error
+    near = [one for one in scored if one.solved and one.score >= least] or [best]
+    return min(near, key=lambda one: (_apart(one, usual), -one.score, one.C, one.gamma))
 
 
 def _apart(one: Scored, usual: Scored) -> float:
