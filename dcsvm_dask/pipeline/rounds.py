@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from dcsvm_dask.runtime.short import BESIDE_HERE, BESIDE_WORKERS, SHORT
 from dcsvm_dask.tasks.safe_choice import safest
 
 FIRST_ROWS = 4000
@@ -24,8 +25,6 @@ SAFETY = 1.5
 """Factor of an estimated time: a larger C takes longer than those that were measured."""
 ROUND_SECONDS = 1.0
 """Seconds that a round takes beside its SVMs."""
-START_SECONDS = 8.0
-"""Seconds that the training takes beside its SVM: worker processes, evaluation, the report."""
 
 START, GRID, EDGE, FINE, MORE = "first candidate", "grid", "edge", "fine grid", "more rows"
 
@@ -221,6 +220,11 @@ def round_seconds(one: Round, scored: Sequence[Scored]) -> float:
 
 
 def training_seconds(best: Scored, n: int, folds: int) -> float:
-    """Return the estimated seconds of training on n rows, by what a fold of a sample took."""
+    """Return the estimated seconds of training on n rows, by what a fold of a sample took.
+
+    Beside the SVM these are evaluation and the report, and the start of worker processes where the
+    training is long enough to have some.
+    """
     trained = best.rows * (folds - 1) / folds
-    return START_SECONDS + SAFETY * best.seconds / folds * max(1.0, n / trained) ** 2
+    solving = SAFETY * best.seconds / folds * max(1.0, n / trained) ** 2
+    return solving + (BESIDE_HERE if solving <= SHORT else BESIDE_WORKERS)
