@@ -14,6 +14,7 @@ from dcsvm_dask.api.run import Place, Run
 from dcsvm_dask.data.summary import summary_lines
 from dcsvm_dask.diagnostics.followers import followers
 from dcsvm_dask.errors import InputError, Terminated
+from dcsvm_dask.methods.registry import BEGUN
 from dcsvm_dask.pipeline.rounds import Scored, choose, edges, training_seconds
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.readers.frames import is_frame
@@ -192,7 +193,7 @@ def _carried(
     score = "accuracy" if task == "classification" else "r2"
     usual = usual_values(data, seed)
     with clock.stopped():  # compiling is no part of what the search is measured by
-        needed = {LINEAR_SOLVER, "free_bias"} | (
+        needed = {LINEAR_SOLVER, "free_bias", *_compiled_for(Training(**usual), data)} | (
             set() if score == "accuracy" else {"kinks", "signed"}
         )
         warm_up(lambda: say("compiling (about half a minute, once)"), **dict.fromkeys(needed, True))
@@ -250,6 +251,13 @@ def _carried(
     }
     folder.write(state=COMPLETE, figures=figures)
     return EasyRun(run.folder, figures)
+
+
+def _compiled_for(training: Training, data: DataSet) -> tuple[str, ...]:
+    """Return what the training needs compiled beside what all need."""
+    settings, _, shape = training.settle(data)
+    method = BEGUN[training.method]
+    return () if method.is_one_set(settings, shape) else method.compiles
 
 
 def _of_search(found: list[Scored], best: Scored) -> dict[str, Any]:

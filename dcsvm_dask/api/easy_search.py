@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -156,14 +155,14 @@ class EasySearch:
         new = 0
         for row in run.results():
             main = scored_by(row)
-            if row[main] is None or row[f"{main}_std"] is None:
+            if row[main] is None or row[f"{main}_error"] is None:
                 continue
             key = (one.rows, row["C"], row["gamma"])
             new += key not in self._scored
             self._scored[key] = Scored(
                 *key,
                 score=row[main],
-                error=row[f"{main}_std"] / math.sqrt(FOLDS - 1),
+                error=row[f"{main}_error"],
                 solved=bool(row["solved"]),
                 seconds=row["exact_seconds"] or row["early_seconds"] or 0.0,
             )

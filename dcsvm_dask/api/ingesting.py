@@ -108,11 +108,13 @@ def ingest(
         are by default.
     test_fraction : float, optional
         Share in (0, 1) of the rows that become the test part: the rows are put in the order
-        ``numpy.random.default_rng(seed).permutation(n)`` and the last of them taken off.
+        ``numpy.random.default_rng(seed).permutation(n)`` and the last of each class taken off, by
+        its share. A class of two rows or more has one in both parts, one of a single row trains.
+        Of real targets the last rows are taken off.
     shuffle : bool, default False
         Put the training rows in that order even without a test fraction.
     train_rows : int, optional
-        Keep so many of the training rows in that order, the first ones.
+        Keep so many of the training rows in that order, the first ones of each class.
     seed : int, default 0
         Seed >= 0 of that order.
     positive : sequence of labels, optional

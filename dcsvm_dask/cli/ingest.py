@@ -27,9 +27,9 @@ from dcsvm_dask.errors import InputError
     help="Scaling, learned on the training part and applied to all later rows; by default auto, "
     "for a data set none.",
 )
-@click.option("--test-fraction", type=float, help="Share of rows, at random, for the test part.")
+@click.option("--test-fraction", type=float, help="Share of rows, by class, for the test part.")
 @click.option("--shuffle", is_flag=True, help="Put training rows in random order.")
-@click.option("--train-rows", type=int, help="Keep so many of the training rows in that order.")
+@click.option("--train-rows", type=int, help="Keep so many training rows, by class.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed of that order.")
 @click.option(
     "--task",

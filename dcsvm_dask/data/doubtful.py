@@ -25,6 +25,7 @@ def doubts_of(
     labels: Sequence[Label],
     classes: Sequence[Label],
     counts: Sequence[int],
+    held_out: Sequence[int] | None,
 ) -> list[str]:
     """Return the warnings for the user.
 
@@ -39,8 +40,10 @@ def doubts_of(
         What they became.
     counts : sequence of int
         Training rows of each class.
+    held_out : sequence of int or None
+        Rows of each class that a test fraction holds out; None: there are none.
     """
-    texts = [loss.warning(source.feature_names)]
+    texts = [loss.warning(source.feature_names), _of_held_out(classes, counts, held_out)]
     if not hasattr(source, "about"):  # a data set was checked at its ingest
         texts = [*_of_features(source.feature_names, survey), *texts]
         if source.feature_names is not None:  # a table that people have written
@@ -89,6 +92,22 @@ def _of_labels(labels: Sequence[Label]) -> str | None:
     return (
         f"labels differ only by case or blanks: {alike}; write them alike where they mean one class"
     )
+
+
+def _of_held_out(
+    classes: Sequence[Label], counts: Sequence[int], held_out: Sequence[int] | None
+) -> str | None:
+    if not held_out:
+        return None
+    without = []
+    for part, own, other in (("training", counts, held_out), ("test", held_out, counts)):
+        rows = [*zip(classes, own, other, strict=True)]
+        gone = [f"{label} ({there:,} in the other)" for label, here, there in rows if here < 1]
+        if gone:
+            without.append(f"the {part} part has no row of {listed(gone)}")
+    if not without:
+        return None
+    return f"{'; '.join(without)}: give more rows of them, or another test fraction"
 
 
 def _of_classes(classes: Sequence[Label], counts: Sequence[int]) -> str | None:

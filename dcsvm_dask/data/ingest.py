@@ -24,7 +24,7 @@ from dcsvm_dask.data.made_with import made_with
 from dcsvm_dask.data.scale_choice import usual_scale
 from dcsvm_dask.data.scan import Report, Scan, Table
 from dcsvm_dask.data.sources import resolve_sources
-from dcsvm_dask.data.split import Split
+from dcsvm_dask.data.split import Split, classes_of
 from dcsvm_dask.data.write import write_part
 from dcsvm_dask.errors import DcsvmWarning, InputError, RunError
 from dcsvm_dask.masking import masked
@@ -156,7 +156,9 @@ def ingest(
         drop=list(drop),
         choices=choices,
         data=data,
-        learn=partial(learn_columns, rows=rows, split=parting, weights=weighed),
+        learn=partial(
+            learn_columns, rows=rows, split=parting, weights=weighed, table=table, positive=positive
+        ),
     )
     made = made_with(words, weighed)
     own = getattr(train_source, "weights", None)
@@ -209,7 +211,8 @@ def ingest(
         if isinstance(train.y, SignTable):
             assert isinstance(test_scan.y, SignTable)
             train.y.check_positive(test_scan.y)
-        order, test_order = parting.order(train.n_rows)
+        groups = classes_of(train.y, train.y_values(), positive) if parting.chooses else None
+        order, test_order = parting.order(train.n_rows, groups)
         if order is not None and scale in LEARNED:
             train.update_statistics(statistics, order)
         form = choose_form(train, test_scan, classes, statistics, sparse, chunk_rows)
@@ -263,6 +266,7 @@ def ingest(
                     () if targets else train.y.labels,
                     () if targets else form.classes,
                     () if targets else parts["train"]["counts"],
+                    None if targets or test_fraction is None else parts["test"]["counts"],
                 ),
                 # A data set as the source has properties of its own source.
                 **getattr(train_source, "about", {}),

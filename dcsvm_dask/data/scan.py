@@ -101,6 +101,10 @@ class Scan:
         """Column of raw blocks that is feature 0: 1 where indices count from 1."""
         return int(getattr(self.source, "first_feature", 0))
 
+    def y_values(self) -> NDArray[Any]:
+        """Return the provisional codes or targets of all rows."""
+        return self._values.read(0, self.n_rows)
+
     def blocks(self, order: NDArray[np.int64] | None) -> Iterator[tuple[Rows, NDArray[Any]]]:
         """Yield rows and their provisional codes or targets: all rows, or those of an order."""
         if order is not None:

@@ -18,6 +18,7 @@ from dcsvm_dask.methods.search.scores import (
     mean_scores,
     no_scores,
     read_scores,
+    score_errors,
     sums_of,
 )
 from dcsvm_dask.methods.settings import Settings
@@ -25,6 +26,7 @@ from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import StageId
 from dcsvm_dask.storage.state import read_state
 from dcsvm_dask.tasks import WITHOUT_C, Tally, main_key, score_text, tally_of
+from dcsvm_dask.tasks.safe_choice import safest
 from dcsvm_dask.tasks.scores import LOWER_IS_BETTER, SCORES
 
 
@@ -42,14 +44,15 @@ def results(run: RunFolder) -> list[dict[str, Any]]:
     -------
     list of dict
         ``candidate`` (its number), ``kernel``, ``C``, ``gamma``, ``degree``, ``coef0``, and
-        ``epsilon`` or ``nu`` where it is searched over; ``accuracy`` and ``accuracy_std`` (over the
-        folds; of the exact score where there is one), ``early_accuracy``, ``early_seconds`` (of a
-        core), ``exact_accuracy``, ``exact_seconds``, ``support`` (support vectors of the exact
-        SVMs, on average), ``share`` (of the held-out rows that the early score covers), ``solved``
-        (whether all SVMs reached the tolerance), ``splits`` (the accuracy of each fold), ``best``
-        (whether it is the chosen one) and ``rank`` (from 1). Of regression there is ``r2`` in the
-        place of accuracy, with ``mae`` and ``rmse`` beside it, of quantiles ``pinball`` with
-        ``coverage``.
+        ``epsilon`` or ``nu`` where it is searched over; ``accuracy``, ``accuracy_std`` (over the
+        folds; of the exact score where there is one) and ``accuracy_error`` (the standard error of
+        their mean), ``early_accuracy``, ``early_seconds`` (of a core), ``exact_accuracy``,
+        ``exact_seconds``, ``support`` (support vectors of the exact SVMs, on average), ``share``
+        (of the held-out rows that the early score covers), ``solved`` (whether all SVMs reached the
+        tolerance), ``splits`` (the accuracy of each fold), ``best`` (whether it is the chosen one)
+        and ``rank`` (from 1, which is the chosen one: the best, or the best solved one within its
+        standard error where that is not solved). Of regression there is ``r2`` in the place of
+        accuracy, with ``mae`` and ``rmse`` beside it, of quantiles ``pinball`` with ``coverage``.
         Unknown values are None.
 
     Raises
@@ -66,7 +69,7 @@ def results(run: RunFolder) -> list[dict[str, Any]]:
     whole, main = _is_one_block(run), tally.main
     done = _outcome(run)
     kinds = [
-        (kind, found, mean_scores(found, tally))
+        (kind, found, mean_scores(found, tally), score_errors(found, tally))
         for kind, found in (("exact" if whole else "early", early), ("exact", exact))
         if found is not None
     ]
@@ -89,7 +92,8 @@ def results(run: RunFolder) -> list[dict[str, Any]]:
             "splits": [],
         }
         scores: dict[str, float | None] = dict.fromkeys(tally.names)
-        for kind, found, mean in kinds:
+        row |= {f"{main}_std": None, f"{main}_error": None}
+        for kind, found, mean, errors in kinds:
             if not found["rows"][number].any():
                 continue
             scores = {name: _finite(mean[name][number]) for name in tally.names}
@@ -100,13 +104,14 @@ def results(run: RunFolder) -> list[dict[str, Any]]:
             sums = {name: found[name][number][known] for name in tally.sums}
             each = tally.scores(sums, found["rows"][number][known])[main]
             row["splits"] = [_finite(score) for score in each]
+            row[f"{main}_error"] = float(errors[number])
             if "support" in found:
                 row["support"] = float(found["support"][number])
             else:
                 row["share"] = float(found["rows"][number].sum() / found["rows"].sum(axis=1).max())
         row |= scores
-        known_splits = row["splits"] and None not in row["splits"]
-        row[f"{main}_std"] = float(np.std(row["splits"])) if known_splits else None
+        if row["splits"] and None not in row["splits"]:
+            row[f"{main}_std"] = float(np.std(row["splits"]))
         row["best"] = number == done
         rows.append(row)
     _rank(rows)
@@ -120,17 +125,29 @@ def _finite(score: float) -> float | None:
 
 def _rank(rows: list[dict[str, Any]]) -> None:
     """Set the rank of each row: exact scores first, then early ones by the share of rows they
-    cover.
+    cover; the one that would be chosen now is before all.
     """
-
-    def order(row: dict[str, Any]) -> tuple[bool, float, float]:
-        main = scored_by(row)
-        sign = 1.0 if main in LOWER_IS_BETTER else -1.0
-        worse = np.inf if row[main] is None else sign * row[main]
-        return (not is_exact(row), -round(row["share"], 6), worse)
-
-    for rank, row in enumerate(sorted(rows, key=order), start=1):
+    order = sorted(rows, key=lambda row: (*scored_on(row), -merit(row)))
+    first = [row for row in order if scored_on(row) == scored_on(order[0])]
+    errors = [row[f"{scored_by(row)}_error"] or 0.0 for row in first]
+    solved = [bool(row["solved"]) for row in first]
+    chosen = safest([merit(row) for row in first], errors, solved)
+    order.insert(0, order.pop(chosen))
+    for rank, row in enumerate(order, start=1):
         row["rank"] = rank
+
+
+def scored_on(row: Mapping[str, Any]) -> tuple[bool, float]:
+    """Return what a candidate was scored on, the most first; scores on the same compare."""
+    return not is_exact(row), -round(row["share"], 6)
+
+
+def merit(row: Mapping[str, Any]) -> float:
+    """Return the score that ranks a candidate, with its sign: more is better."""
+    main = scored_by(row)
+    if row[main] is None:
+        return -np.inf
+    return float(-row[main] if main in LOWER_IS_BETTER else row[main])
 
 
 def _outcome(run: RunFolder) -> int | None:

@@ -2,57 +2,70 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+import numbers
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dcsvm_dask.diagnostics.search import described, scored_by
-from dcsvm_dask.tasks.scores import LOWER_IS_BETTER
+from dcsvm_dask.diagnostics.search import described, merit, scored_by, scored_on
 
 SEARCHED = ("C", "gamma", "epsilon", "nu")
 """Parameters of candidates of which more or less than was tried may be better."""
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 
-def doubts(rows: Sequence[Row]) -> list[str]:
-    """Return why other candidates than the best one may be better, a sentence each.
+def doubts(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Return why other candidates than the chosen one may be better, a sentence each.
 
     Parameters
     ----------
     rows : sequence of dict
         The result of `dcsvm_dask.diagnostics.search.results`.
     """
-    best = min(rows, key=lambda row: row["rank"])
-    if best[scored_by(best)] is None:
+    chosen = min(rows, key=lambda row: row["rank"])
+    if chosen[scored_by(chosen)] is None:
         return []
-    return [*_edges(rows, best), *_unsolved(rows, best)]
+    return [*edges(rows, chosen), *_unsolved(rows, chosen)]
 
 
-def _edges(rows: Sequence[Row], best: Row) -> Iterator[str]:
-    """Yield the parameters whose best value is the least or the largest that was tried."""
+def edges(tried: Sequence[Row], chosen: Row, at_least: int = 2) -> Iterator[str]:
+    """Yield of which parameters the best value is the least or the largest that was tried.
+
+    Parameters
+    ----------
+    tried : sequence of mapping
+        The parameters of all candidates.
+    chosen : mapping
+        Those of the chosen one.
+    at_least : int, default 2
+        How many values of a parameter make a grid of it.
+    """
     for name in SEARCHED:
-        tried = sorted({row[name] for row in rows if row.get(name) is not None})
-        if len(tried) > 1 and best[name] in (tried[0], tried[-1]):
-            which, others = (
-                ("least", "smaller") if best[name] == tried[0] else ("largest", "larger")
-            )
-            yield f"the best {name} is the {which} that was tried; try {others} ones, too"
+        values = sorted({row[name] for row in tried if _is_number(row.get(name))})
+        best = chosen.get(name)
+        if len(values) < at_least or best not in (values[0], values[-1]):
+            continue
+        if best == values[-1]:
+            yield f"the best {name} is the largest that was tried; try larger ones, too"
+        elif best > 0:
+            yield f"the best {name} is the least that was tried; try smaller ones, too"
 
 
-def _unsolved(rows: Sequence[Row], best: Row) -> Iterator[str]:
-    """Yield the best solved candidate within a standard error of a best one that is not solved."""
-    main = scored_by(best)
-    if best["solved"] is not False:
-        return
-    sign = -1.0 if main in LOWER_IS_BETTER else 1.0
-    error = (best[f"{main}_std"] or 0.0) / math.sqrt(max(1, len(best["splits"]) - 1))
-    near = [
-        row
-        for row in rows
-        if row["solved"] and row[main] is not None and sign * row[main] >= sign * best[main] - error
-    ]
-    other = ""
-    if near:
-        found = max(near, key=lambda row: sign * row[main])
-        other = f"; within its standard error is one that is: {described(found)}"
-    yield f"the best candidate is not solved to its tolerance, and may take long to train{other}"
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real)
+
+
+def _unsolved(rows: Sequence[dict[str, Any]], chosen: dict[str, Any]) -> Iterator[str]:
+    """Yield that the chosen candidate is not solved, or a better one that is not."""
+    if chosen["solved"] is False:
+        yield (
+            "the best candidate is not solved to its tolerance, and may take long to train: "
+            "raise --budget or --tol, or use another candidate"
+        )
+    alike = [row for row in rows if scored_on(row) == scored_on(chosen)]
+    better = [row for row in alike if merit(row) > merit(chosen)]
+    if better and chosen["solved"]:
+        best = max(better, key=merit)
+        yield (
+            "the chosen candidate is the best solved one within the standard error of a better "
+            f"one that is not: {described(best)}"
+        )

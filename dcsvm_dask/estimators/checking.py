@@ -335,16 +335,28 @@ def penalties(
         As for `bounds`.
     """
     C = cost_of(estimator.C, infinite=infinite)
+    weigh_classes(estimator, codes)
+    weights = weights_of(X, sample_weight)
+    found = np.full(len(codes), C) if weights is None else C * weights
+    _check_classes(codes, found)
+    return found
+
+
+def weigh_classes(estimator: Any, codes: NDArray[np.int32]) -> None:
+    """Set ``class_weight_`` by the parameter ``class_weight``.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With ``classes_``.
+    codes : ndarray, shape (n,), int32
+    """
     n_classes = len(estimator.classes_)
     estimator.class_weight_ = (
         compute_class_weight(estimator.class_weight, classes=np.arange(n_classes), y=codes)
         if _by_rule(estimator.class_weight)
         else _of_classes(estimator)
     )
-    weights = weights_of(X, sample_weight)
-    found = np.full(len(codes), C) if weights is None else C * weights
-    _check_classes(codes, found)
-    return found
 
 
 def cost_of(C: Any, *, infinite: bool = False) -> float:

@@ -28,15 +28,19 @@ class FitLines:
         self._lock, self._done = threading.Lock(), 0
         self._begun = self._last = time.perf_counter()
 
-    def callback(self, smallest: int) -> Callable[[int, float], object] | None:
+    def callback(self, smallest: int, unit: float = 1.0) -> Callable[[int, float], object] | None:
         """Return a solver's callback; None where nothing is printed of what it does.
 
         Parameters
         ----------
         smallest : int
             Rows of the smallest SVM.
+        unit : float, default 1.0
+            What violations are multiplied by.
         """
-        return self._step if self.verbose and smallest > FOLLOWED_ABOVE else None
+        if not self.verbose or smallest <= FOLLOWED_ABOVE:
+            return None
+        return lambda n_iter, violation: self._step(n_iter, violation * unit)
 
     @contextmanager
     def machine(self) -> Iterator[None]:

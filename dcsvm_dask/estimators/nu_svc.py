@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import combinations
 from typing import Any, Self
@@ -15,29 +17,45 @@ from dcsvm_dask.estimators import checking, svc_runs, warned
 from dcsvm_dask.estimators.chain import Chain
 from dcsvm_dask.estimators.exact import Exact
 from dcsvm_dask.estimators.expansion import solver_words
+from dcsvm_dask.estimators.fit_lines import FitLines
 from dcsvm_dask.estimators.fit_tasks import FitTasks, TellsCallbacks, sets_up_callbacks
+from dcsvm_dask.estimators.linear_parameters import verbosity
 from dcsvm_dask.estimators.pools import one_thread_each
+from dcsvm_dask.estimators.probability import (
+    DEPRECATED,
+    Calibration,
+    WithProbabilities,
+    calibrated,
+    refuse_run,
+)
 from dcsvm_dask.estimators.variables import Variables, solved_rows, variables_of
 from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.estimators.warm import LastFit, gathered
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
-from dcsvm_dask.estimators.wishes import divides
+from dcsvm_dask.estimators.wishes import divides, wishes
 from dcsvm_dask.estimators.with_run import WithRun
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods.narrow import margins_of
-from dcsvm_dask.solvers import Machine, NuSolution, coefficient_rows, machines_of, solve_nu
+from dcsvm_dask.solvers import (
+    Machine,
+    NuSolution,
+    SolvedMachine,
+    coefficient_rows,
+    machines_of,
+    solve_nu,
+)
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.tasks import NuClassification, check_nu
 
 Vector = NDArray[np.float64]
 
 
-class DCNuSVC(WithRun, TellsCallbacks, Voting):
+class DCNuSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
     """nu-support vector classification, exact to a tolerance, for two classes and many.
 
-    `sklearn.svm.NuSVC`'s problem, parameters and attributes, without class weights: `nu` is an
-    upper bound on the share of training errors and a lower bound on that of support vectors. More
-    than two classes have an SVM for each pair, which vote. It is trained in memory, unless a `run`,
+    `sklearn.svm.NuSVC`'s problem, parameters and attributes: `nu` is an upper bound on the share of
+    training errors and a lower bound on that of support vectors. More than two classes have an SVM
+    for each pair, which vote. It is trained in memory, unless a `run`,
     a `client`, `stop_at`, a `time_budget` or `callbacks` ask for divide and conquer, as a run.
 
     Parameters
@@ -48,14 +66,17 @@ class DCNuSVC(WithRun, TellsCallbacks, Voting):
         As `DCSVC` has them.
     tol : float, default 1e-3
         Violation to stop at, before the solution is divided by rho; a rho below it is warned of.
-    max_iter, decision_function_shape, break_ties, inner, cache_size, warm_start, stop_at, \
-time_budget, run, client, callbacks, random_state, n_jobs
+    class_weight : dict or "balanced", default None
+        Factors of the weights of rows by label, or n / (n_classes n_c) for a class of n_c rows,
+        which allows any nu. NuSVC takes this parameter, but its SVMs do not depend on it.
+    max_iter, decision_function_shape, break_ties, inner, cache_size, shrinking, probability, \
+verbose, warm_start, stop_at, time_budget, run, client, callbacks, random_state, n_jobs
         As `DCSVC` has them.
 
     Attributes
     ----------
-    classes_, support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, \
-level_, early_model_, fit_status_, shape_fit_, n_features_in_
+    classes_, class_weight_, support_, support_vectors_, n_support_, dual_coef_, intercept_, \
+coef_, n_iter_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         As `DCSVC` has them.
     rho_ : ndarray, shape (n_machines,)
         Half the margin before the division; not of an early model.
@@ -81,11 +102,15 @@ level_, early_model_, fit_status_, shape_fit_, n_features_in_
         gamma: float | str = "scale",
         coef0: float = 0.0,
         tol: float = 1e-3,
+        class_weight: dict[Any, float] | str | None = None,
         max_iter: int = -1,
         decision_function_shape: str = "ovr",
         break_ties: bool = False,
         inner: str = "auto",
         cache_size: float = 1000.0,
+        shrinking: bool = True,
+        probability: bool | str = DEPRECATED,
+        verbose: int | bool = False,
         warm_start: bool = False,
         stop_at: int = 0,
         time_budget: float | None = None,
@@ -101,11 +126,15 @@ level_, early_model_, fit_status_, shape_fit_, n_features_in_
         self.gamma = gamma
         self.coef0 = coef0
         self.tol = tol
+        self.class_weight = class_weight
         self.max_iter = max_iter
         self.decision_function_shape = decision_function_shape
         self.break_ties = break_ties
         self.inner = inner
         self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.probability = probability
+        self.verbose = verbose
         self.warm_start = warm_start
         self.stop_at = stop_at
         self.time_budget = time_budget
@@ -146,7 +175,8 @@ level_, early_model_, fit_status_, shape_fit_, n_features_in_
         """Refuse parameters that are not possible, whatever the rows."""
         shapes = self.decision_function_shape in ("ovr", "ovo")
         check(shapes, "decision_function_shape", self.decision_function_shape, "ovr or ovo")
-        checking.check_flags(self, "break_ties", "warm_start")
+        checking.check_flags(self, "break_ties", "warm_start", "shrinking")
+        verbosity(self.verbose)
         check_nu(self.nu)
 
     @whole_or_as_before
@@ -155,6 +185,8 @@ level_, early_model_, fit_status_, shape_fit_, n_features_in_
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None, chain: Chain | None = None
     ) -> None:
         self._check()
+        probability = self._check_probability()
+        refuse_run(probability and bool(wishes(self)))
         alone, chain = chain is not None, Chain() if chain is None else chain
         how: dict[str, Any] = {**solver_words(self), "tol": checking.tolerance(self.tol)}
         last, rho = LastFit.of(self), getattr(self, "rho_", None)
@@ -162,7 +194,8 @@ level_, early_model_, fit_status_, shape_fit_, n_features_in_
         X, codes = checking.training_rows(self, X, y)
         kernel, n_classes = checking.kernel_of(self, X), len(self.classes_)
         weights = checking.weights_of(X, sample_weight)
-        whole = np.ones(len(codes)) if weights is None else weights
+        checking.weigh_classes(self, codes)
+        whole = self.class_weight_[codes] * (1.0 if weights is None else weights)
         self._check_classes(np.asarray(np.bincount(codes, whole, n_classes), np.float64))
         divided = not alone and divides(self)
         self._scheme, machines = "ovo", machines_of(n_classes)
@@ -177,12 +210,24 @@ level_, early_model_, fit_status_, shape_fit_, n_features_in_
             before = None
             if start is not None and rho is not None:
                 before = gathered(start, variables), rho
-            found = self._solved(kernel, stored, codes, variables, before, chain, tasks, how)
+            lines = FitLines(verbosity(self.verbose) and not alone, len(machines))
+            smallest = min(len(one.rows(codes[variables.rows])[0]) for one in machines)
+            how["callback"] = lines.callback(smallest)
+
+            @contextmanager
+            def within(number: int) -> Iterator[None]:
+                with tasks.machine(number), lines.machine():
+                    yield
+
+            found = self._solved(kernel, stored, codes, variables, before, chain, within, how)
             self._learn(_exact(found, machines, variables, codes, n_classes), codes, X.__getitem__)
             self.rho_ = np.array([one.multiplier for one, _ in found])
             if not alone:
                 warned.warn_isolated(self, kernel, X)
                 warned.warn_fallbacks(self.inner, [one.solution for one, _ in found])
+        self._calibration = None
+        if probability:
+            self._calibration = self._calibrated(kernel, stored, codes, variables, how)
         self._kernel, self.shape_fit_ = kernel, X.shape
         tasks.done()
 
@@ -194,8 +239,10 @@ level_, early_model_, fit_status_, shape_fit_, n_features_in_
         variables: Variables,
         last: tuple[Vector, Vector] | None,
         chain: Chain,
-        tasks: FitTasks,
+        within: Callable[[int], AbstractContextManager[None]],
         how: dict[str, Any],
+        *,
+        lower_nu: bool = False,
     ) -> list[tuple[NuSolution, NDArray[np.int64]]]:
         """Return the solution of each SVM in memory, and which of the variables it has.
 
@@ -208,26 +255,52 @@ level_, early_model_, fit_status_, shape_fit_, n_features_in_
         last : tuple of ndarray, or None
             Of the last fit the dual variables, arranged as `dual_coef_`, and rho.
         chain : Chain
-        tasks : FitTasks
+        within : callable
+            Takes the number of an SVM; returns a context in which it is solved.
         how : dict
             How `solve_nu` solves them.
+        lower_nu : bool, default False
+            Whether nu is lowered to what two classes allow.
         """
-        task, found = NuClassification(nu=float(self.nu)), []
+        found = []
         for number, machine in enumerate(machines_of(len(self.classes_))):
             mine, y = machine.rows(codes[variables.rows])
             Z, before = X[variables.rows[mine]], chain.before.get(number)
-            with one_thread_each(), tasks.machine(number):
+            C = variables.C[mine]
+            most = 2.0 * float(min(C[y > 0].sum(), C[y < 0].sum()) / C.sum())
+            task = NuClassification(nu=min(float(self.nu), most if lower_nu else 1.0))
+            with one_thread_each(), within(number):
                 K = chain.matrix(kernel, Z, how["threads"], number)
                 beta = None if before is None else before.beta
                 if before is None and last is not None:
                     alpha, rho = last
                     place = machine.place(codes[variables.rows[mine]])
                     beta = y * alpha[place, mine] * rho[number]
-                one = solve_nu(kernel, Z, y, variables.C[mine], task, beta=beta, K=K, **how)
+                one = solve_nu(kernel, Z, y, C, task, beta=beta, K=K, **how)
             # In the scale of the sums, not of the margin.
             chain.before[number] = replace(one.solution, beta=one.solution.beta * one.multiplier)
             found.append((one, mine))
         return found
+
+    def _calibrated(
+        self,
+        kernel: Kernel,
+        X: Rows,
+        codes: NDArray[np.int32],
+        variables: Variables,
+        how: dict[str, Any],
+    ) -> Calibration:
+        """Return the sigmoids of the SVMs; folds may allow less than nu."""
+        machines, own = machines_of(len(self.classes_)), {**how, "callback": None}
+
+        def solve(part: Variables) -> list[SolvedMachine]:
+            found = self._solved(kernel, X, codes, part, None, Chain(), _alone, own, lower_nu=True)
+            return [
+                SolvedMachine(machine, mine, one.solution)
+                for machine, (one, mine) in zip(machines, found, strict=True)
+            ]
+
+        return calibrated(self, kernel, X, codes, variables, solve)
 
     @classmethod
     def _of_run(cls, run: Any) -> Any:
@@ -250,6 +323,12 @@ level_, early_model_, fit_status_, shape_fit_, n_features_in_
                     f"nu must be at most {most:.6g}, which the classes {first!r} and {second!r} "
                     f"allow, got {self.nu:g}"
                 )
+
+
+def _alone(number: int) -> AbstractContextManager[None]:
+    """Return a context that does nothing."""
+    del number
+    return nullcontext()
 
 
 def _exact(

@@ -31,8 +31,8 @@ class DCNuSVR(KernelRegressor):
         In (0, 1].
     C : float, default 1.0
         Penalty of errors, above 0.
-    kernel, degree, gamma, coef0, tol, max_iter, inner, cache_size, warm_start, stop_at, \
-time_budget, run, client, callbacks, random_state, n_jobs
+    kernel, degree, gamma, coef0, tol, max_iter, inner, cache_size, shrinking, verbose, \
+warm_start, stop_at, time_budget, run, client, callbacks, random_state, n_jobs
         As `DCSVR` has them.
 
     Attributes
@@ -59,6 +59,8 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         max_iter: int = -1,
         inner: str = "auto",
         cache_size: float = 1000.0,
+        shrinking: bool = True,
+        verbose: int | bool = False,
         warm_start: bool = False,
         stop_at: int = 0,
         time_budget: float | None = None,
@@ -78,6 +80,8 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         self.max_iter = max_iter
         self.inner = inner
         self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.verbose = verbose
         self.warm_start = warm_start
         self.stop_at = stop_at
         self.time_budget = time_budget

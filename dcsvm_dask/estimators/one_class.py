@@ -12,7 +12,9 @@ from sklearn.base import OutlierMixin
 from dcsvm_dask.estimators import checking, expansion_runs, warned
 from dcsvm_dask.estimators.chain import Chain
 from dcsvm_dask.estimators.expansion import KernelExpansion, solver_words
+from dcsvm_dask.estimators.fit_lines import FitLines
 from dcsvm_dask.estimators.fit_tasks import FitTasks, sets_up_callbacks
+from dcsvm_dask.estimators.linear_parameters import verbosity
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.regressors import LastFit
 from dcsvm_dask.estimators.variables import solved_rows, variables_of
@@ -36,8 +38,8 @@ class DCOneClassSVM(OutlierMixin, KernelExpansion):
     ----------
     nu : float, default 0.5
         In (0, 1].
-    kernel, degree, gamma, coef0, tol, max_iter, inner, cache_size, warm_start, stop_at, \
-time_budget, run, client, callbacks, random_state, n_jobs
+    kernel, degree, gamma, coef0, tol, max_iter, inner, cache_size, shrinking, verbose, \
+warm_start, stop_at, time_budget, run, client, callbacks, random_state, n_jobs
         As `DCSVR` has them; `tol` is that of 0.5 a'Ka over 0 <= a <= 1 with sum(a) = nu n.
 
     Attributes
@@ -69,6 +71,8 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         max_iter: int = -1,
         inner: str = "auto",
         cache_size: float = 1000.0,
+        shrinking: bool = True,
+        verbose: int | bool = False,
         warm_start: bool = False,
         stop_at: int = 0,
         time_budget: float | None = None,
@@ -87,6 +91,8 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         self.max_iter = max_iter
         self.inner = inner
         self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.verbose = verbose
         self.warm_start = warm_start
         self.stop_at = stop_at
         self.time_budget = time_budget
@@ -125,7 +131,8 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
 
     def _check(self) -> None:
         """Refuse parameters that are not possible."""
-        checking.check_flags(self, "warm_start")
+        checking.check_flags(self, "warm_start", "shrinking")
+        verbosity(self.verbose)
         check_nu(self.nu)
 
     @whole_or_as_before
@@ -154,7 +161,9 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         stored = solved_rows(X)
         variables = variables_of(stored, np.zeros(n, np.int32), bounds, kernel)
         Z, before = stored[variables.rows], chain.before.get(0)
-        with one_thread_each(), tasks.machine(0):
+        lines = FitLines(verbosity(self.verbose) and not alone, 1)
+        how["callback"] = lines.callback(len(variables.rows))
+        with one_thread_each(), tasks.machine(0), lines.machine():
             how["K"] = chain.matrix(kernel, Z, how["threads"])
             start = None if last is None else last.start(X, variables)
             beta = start if before is None else before.beta

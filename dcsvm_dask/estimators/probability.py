@@ -8,6 +8,7 @@ Weng, JMLR 5, 2004, the second method), as in LIBSVM.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +21,6 @@ from sklearn.utils.validation import check_is_fitted
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking, warned
 from dcsvm_dask.estimators.deciding import decided
-from dcsvm_dask.estimators.in_memory import solved
 from dcsvm_dask.estimators.known_kernel import KnownRows
 from dcsvm_dask.estimators.variables import Variables
 from dcsvm_dask.kernels import Rows
@@ -162,16 +162,19 @@ def calibrated(
     X: Rows | KnownRows,
     codes: NDArray[np.int32],
     variables: Variables,
+    solve: Callable[[Variables], list[SolvedMachine]],
 ) -> Calibration:
-    """Return the sigmoids of a `DCSVC`'s SVMs, by five fits to four fifths of the variables.
+    """Return the sigmoids of a classifier's SVMs, by five fits to four fifths of the variables.
 
     Parameters
     ----------
-    estimator : DCSVC
+    estimator : DCSVC or DCNuSVC
     kernel : Kernel or KnownKernel
     X : Rows or KnownRows, shape (n, n_features)
     codes : ndarray, shape (n,), int32
     variables : Variables
+    solve : callable
+        Returns the SVMs of some of the variables.
 
     Returns
     -------
@@ -185,8 +188,7 @@ def calibrated(
     for number in np.unique(fold):
         train, test = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
         part = replace(variables, rows=variables.rows[train], C=variables.C[train])
-        found = solved(estimator, kernel, X, codes, part, None, None)
-        values[test] = _decided(found, kernel, rows, own, train, test, threads)
+        values[test] = _decided(solve(part), kernel, rows, own, train, test, threads)
     rows_of = np.bincount(variables.of_row[variables.of_row >= 0], minlength=len(own))
     sigmoids = []
     for number, machine in enumerate(machines):

@@ -42,8 +42,8 @@ class DCQuantileSVR(TaskRegressor):
         Weight of the loss, above 0.
     sort_quantiles : bool, default False
         Whether the predictions of each row are sorted, where there are several quantiles.
-    kernel, degree, gamma, coef0, fit_intercept, tol, max_iter, inner, cache_size, warm_start, \
-stop_at, time_budget, run, client, callbacks, random_state, n_jobs
+    kernel, degree, gamma, coef0, fit_intercept, tol, max_iter, inner, cache_size, shrinking, \
+verbose, warm_start, stop_at, time_budget, run, client, callbacks, random_state, n_jobs
         As `DCSVR` has them.
 
     Attributes
@@ -82,6 +82,8 @@ stop_at, time_budget, run, client, callbacks, random_state, n_jobs
         max_iter: int = -1,
         inner: str = "auto",
         cache_size: float = 1000.0,
+        shrinking: bool = True,
+        verbose: int | bool = False,
         warm_start: bool = False,
         stop_at: int = 0,
         time_budget: float | None = None,
@@ -103,6 +105,8 @@ stop_at, time_budget, run, client, callbacks, random_state, n_jobs
         self.max_iter = max_iter
         self.inner = inner
         self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.verbose = verbose
         self.warm_start = warm_start
         self.stop_at = stop_at
         self.time_budget = time_budget

@@ -15,8 +15,10 @@ from sklearn.base import RegressorMixin
 from dcsvm_dask.estimators import checking, expansion_runs, warned
 from dcsvm_dask.estimators.chain import Chain
 from dcsvm_dask.estimators.expansion import KernelExpansion, dense, of_rows, solver_words
+from dcsvm_dask.estimators.fit_lines import FitLines
 from dcsvm_dask.estimators.fit_tasks import FitTasks, sets_up_callbacks
 from dcsvm_dask.estimators.known_kernel import same_rows
+from dcsvm_dask.estimators.linear_parameters import verbosity
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.variables import Variables, solved_rows, variables_of
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
@@ -81,10 +83,14 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
 
     C: float
     tol: float
+    shrinking: bool
+    verbose: int | bool
 
     def _check(self) -> None:
         """Refuse parameters that are not possible."""
         checking.cost_of(self.C, infinite=True)
+        checking.check_flags(self, "shrinking")
+        verbosity(self.verbose)
 
     @abstractmethod
     def _solve(
@@ -114,7 +120,8 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         before : Solution or None
             For a smaller C, to start from.
         **how
-            ``tol``, ``K`` (the kernel matrix or None) and the words of `solver_words`.
+            ``tol``, ``K`` (the kernel matrix or None), ``callback`` and the words of
+            `solver_words`.
         """
 
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -178,9 +185,11 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         rows, z = stored[variables.rows], targets[variables.rows]
         units = Units.of(z, centred=self._has_bias)
         how["max_iter"] = checking.limit_of_steps(self, len(z))
+        lines = FitLines(verbosity(self.verbose) and not alone, len(members))
+        how["callback"] = lines.callback(len(z), units.unit)
         for number, member in enumerate(members):
             start = None if last is None else last.start(X, variables, number)
-            with one_thread_each(), tasks.machine(number):
+            with one_thread_each(), tasks.machine(number), lines.machine():
                 chain.before[number] = member._solve(
                     kernel,
                     rows,

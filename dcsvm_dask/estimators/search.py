@@ -21,6 +21,8 @@ from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.search_blocks import block_scores
 from dcsvm_dask.estimators.search_fits import fit_scores
 from dcsvm_dask.estimators.search_known import KnownKernels
+from dcsvm_dask.estimators.search_results import Scores
+from dcsvm_dask.estimators.search_warned import warn_choice
 from dcsvm_dask.estimators.searched import SEARCHED, searched
 from dcsvm_dask.estimators.svc import DCSVC
 from dcsvm_dask.tasks import is_several
@@ -66,8 +68,10 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         `DCOneClassSVM`.
     cv : int, splitter or iterable, default None
         As GridSearchCV has it; None: 5 folds, which are stratified for classifiers.
-    refit : bool, default True
-        Whether the best candidate is trained on all rows.
+    refit : bool or callable, default True
+        Whether the chosen candidate is trained on all rows. A callable takes ``cv_results_`` and
+        returns the number of the candidate to choose and train, as that of GridSearchCV; there is
+        no ``best_score_`` then.
     block_rows : int, default 4096
         Of `DCSVC` most rows of a block that train, about; up to so many every score is exact. Of
         others most training rows of a split of which there is a kernel matrix.
@@ -88,7 +92,10 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
     best_estimator_ : estimator
         Where `refit`.
     best_index_, best_params_, best_score_
-        Of the candidate with the best mean score; among exact ones, where there are any.
+        Of the candidate with the best mean score; among exact ones, where there are any. Where that
+        is not solved to its tolerance and solved ones are within its standard error, of the best of
+        these: a warning says so, and ``refit=lambda found: found["mean_test_score"].argmax()``
+        chooses by the score alone.
     n_splits_ : int
     n_blocks_ : int
     refit_time_ : float
@@ -105,7 +112,7 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         *,
         scoring: Any = None,
         cv: Any = None,
-        refit: bool = True,
+        refit: Any = True,
         block_rows: int = 4096,
         exact: int = 3,
         n_jobs: int | None = -1,
@@ -135,7 +142,7 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         return DCSVC() if self.estimator is None else self.estimator
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Score all candidates, and train the best one.
+        """Score all candidates, and train the chosen one.
 
         Parameters
         ----------
@@ -205,9 +212,11 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
             )
         self.n_splits_, self.n_blocks_ = len(splits), found.n_blocks
         self.cv_results_ = found.results(candidates)
-        self.best_index_ = found.best
+        self.best_index_ = self._chosen(found)
         self.best_params_ = candidates[self.best_index_]
-        self.best_score_ = float(found.mean[self.best_index_])
+        if not callable(self.refit):
+            self.best_score_ = float(found.mean[self.best_index_])
+        warn_choice(found, candidates, self.best_index_)
         if self.refit:
             begin = time.perf_counter()
             best = clone(base).set_params(**self.best_params_)
@@ -218,6 +227,18 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
             if all(rows.kernel.function is None for rows in known.of_kernel.values()):
                 self.n_features_in_ = len(labels)
         return self
+
+    def _chosen(self, found: Scores) -> int:
+        """Return the number of the chosen candidate."""
+        if not callable(self.refit):
+            return found.best
+        chosen, count = self.refit(self.cv_results_), len(found.solved)
+        if not (is_a(chosen, numbers.Integral) and 0 <= chosen < count):
+            raise InputError(
+                f"refit returned {chosen!r:.80}; let it return the number of a candidate, "
+                f"0 to {count - 1}."
+            )
+        return int(chosen)
 
     @property
     def _scoring(self) -> Any:
@@ -246,7 +267,8 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     def _candidates(self, axes: tuple[str, ...]) -> list[dict[str, Any]]:
         """Return the parameters of all candidates; check the others."""
-        checking.check_flags(self, "refit")
+        if not callable(self.refit):
+            checking.check_flags(self, "refit")
         if not (isinstance(self.scoring, str | None) or callable(self.scoring)):
             raise InputError(
                 f"scoring is {self.scoring!r:.80}; give the name of one scorer, or a callable."

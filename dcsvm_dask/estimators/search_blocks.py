@@ -62,7 +62,9 @@ def block_scores(
     blocks = _blocks(task, candidates[0], len(codes) if known else block_rows)
     scores, seconds, solved = scored(task, candidates, blocks, threads)
     early = np.full(len(candidates), len(blocks) > 1)
-    best = np.argsort(-scores.mean(axis=1), kind="stable")[:exact]
+    first = Scores(scores, seconds, solved, early).best
+    order = np.argsort(-scores.mean(axis=1), kind="stable")
+    best = np.concatenate([[first], order[order != first]])[:exact]
     if early.any() and len(best):
         found = exactly_scored(task, candidates, best.tolist(), blocks, threads)
         scores[best], seconds[best], solved[best] = found

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.tasks.safe_choice import safest, standard_errors
+
 Vector = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
@@ -38,10 +40,19 @@ class Scores:
         return np.asarray(self.scores.mean(axis=1))
 
     @property
+    def top(self) -> int:
+        """Which candidate has the best mean score; among exact scores, where there are any."""
+        return int(np.argmax(self._counted))
+
+    @property
     def best(self) -> int:
-        """Which candidate is best; among exact scores, where there are any."""
+        """Which candidate is chosen: the best, or a solved one within its standard error."""
+        return safest(self._counted, standard_errors(self.scores), self.solved)
+
+    @property
+    def _counted(self) -> Vector:
         counts = self.early if self.early.all() else ~self.early
-        return int(np.argmax(np.where(counts, self.mean, -np.inf)))
+        return np.where(counts, self.mean, -np.inf)
 
     def results(self, candidates: list[dict[str, Any]]) -> dict[str, Any]:
         """Return results as GridSearchCV has them, with ``early`` and ``solved``."""

@@ -290,7 +290,14 @@ class DCSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
             warned.warn_fallbacks(self.inner, [one.solution for one in machines])
         self._calibration = None
         if probability:
-            self._calibration = calibrated(self, kernel, X, codes, variables)
+            self._calibration = calibrated(
+                self,
+                kernel,
+                X,
+                codes,
+                variables,
+                lambda part: in_memory.solved(self, kernel, X, codes, part, None, None),
+            )
         self._kernel, self.shape_fit_ = kernel, X.shape
         tasks.done()
 

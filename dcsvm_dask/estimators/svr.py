@@ -52,6 +52,11 @@ class DCSVR(TaskRegressor):
         with SMO and lets an interior point method go on where that needs many steps.
     cache_size : float, default 1000.0
         MB for the kernel matrices of working sets. Their size shapes the solution, within `tol`.
+    shrinking : bool, default True
+        Accepted as by SVR, without effect: solvers leave variables out where that is faster, and
+        look at all of them before they end.
+    verbose : int or bool, default False
+        Whether progress is printed, at most a line a second.
     warm_start : bool, default False
         Whether `fit` begins at the last solution where it is given the same rows, as after C was
         raised, and then in memory; with other rows it begins anew.
@@ -127,6 +132,8 @@ class DCSVR(TaskRegressor):
         max_iter: int = -1,
         inner: str = "auto",
         cache_size: float = 1000.0,
+        shrinking: bool = True,
+        verbose: int | bool = False,
         warm_start: bool = False,
         stop_at: int = 0,
         time_budget: float | None = None,
@@ -148,6 +155,8 @@ class DCSVR(TaskRegressor):
         self.max_iter = max_iter
         self.inner = inner
         self.cache_size = cache_size
+        self.shrinking = shrinking
+        self.verbose = verbose
         self.warm_start = warm_start
         self.stop_at = stop_at
         self.time_budget = time_budget

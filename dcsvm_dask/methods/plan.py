@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
-from dcsvm_dask.methods.forecast import TYPICAL, Forecast, Load, Measured, helping, makespan
+from dcsvm_dask.methods.forecast import (
+    TYPICAL,
+    Forecast,
+    Load,
+    Measured,
+    helping,
+    makespan,
+    usual_value_seconds,
+)
 from dcsvm_dask.methods.graph import Graph
 from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.registry import BEGUN
@@ -136,8 +144,12 @@ def plan(settings: Settings, goals: Goals, shape: Shape, measured: Measured = TY
     -------
     Plan
     """
-    stages = BEGUN[settings.method].plan(Forecast(settings, shape, measured), goals)
-    return Plan(tuple(stages), disk_bytes(stages), shape.n_bytes, measured)
+    sizes = Forecast(settings, shape, measured)
+    if not measured.value_seconds:
+        usual = usual_value_seconds(sizes.width, sizes.values)
+        sizes = replace(sizes, measured=replace(measured, value_seconds=usual))
+    stages = BEGUN[settings.method].plan(sizes, goals)
+    return Plan(tuple(stages), disk_bytes(stages), shape.n_bytes, sizes.measured)
 
 
 def disk_bytes(stages: list[StagePlan]) -> int:

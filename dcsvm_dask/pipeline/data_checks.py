@@ -152,7 +152,7 @@ def class_weights(
     if given is None:
         return ()
     if given == "balanced":
-        return tuple(sum(counts) / (len(counts) * max(1, count)) for count in counts)
+        return _unless_one([sum(counts) / (len(counts) * max(1, count)) for count in counts])
     wanted = '"balanced", or weights by label'
     check(isinstance(given, dict), "class_weight", given, wanted)
     assert isinstance(given, dict)
@@ -164,7 +164,11 @@ def class_weights(
         number = is_a(weight, numbers.Real) and is_finite(weight) and weight > 0
         check(number, "class_weight", weight, f"a positive number for {label}")
         found[names[str(label)]] = float(weight)
-    return tuple(found)
+    return _unless_one(found)
+
+
+def _unless_one(factors: list[float]) -> tuple[float, ...]:
+    return tuple(factors) if any(factor != 1.0 for factor in factors) else ()
 
 
 def shape_of(data: Data, holdout: bool, *, classes: bool = True) -> Shape:

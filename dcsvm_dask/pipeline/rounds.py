@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from dcsvm_dask.runtime.short import BESIDE_HERE, BESIDE_WORKERS, SHORT
+from dcsvm_dask.tasks.safe_choice import safest
+
 FIRST_ROWS = 4000
 """Rows of the first sample: one block of a search, whose scores are exact."""
 MORE_ROWS = 3
@@ -22,8 +25,6 @@ SAFETY = 1.5
 """Factor of an estimated time: a larger C takes longer than those that were measured."""
 ROUND_SECONDS = 1.0
 """Seconds that a round takes beside its SVMs."""
-START_SECONDS = 8.0
-"""Seconds that the training takes beside its SVM: worker processes, evaluation, the report."""
 
 START, GRID, EDGE, FINE, MORE = "first candidate", "grid", "edge", "fine grid", "more rows"
 
@@ -96,14 +97,15 @@ def choose(scored: Sequence[Scored]) -> Scored:
 
 
 def _best(scored: Sequence[Scored], usual: Scored) -> Scored:
-    best = max(scored, key=lambda one: one.score)
-    near = [one for one in scored if one.score >= best.score - EQUAL * best.error]
-    if not best.solved:
-        near = [one for one in scored if one.solved and one.score >= best.score - best.error]
-        best = max(near, key=lambda one: one.score) if near else best
-        near = [one for one in near if one.score >= best.score - EQUAL * best.error]
-    solved = [one for one in near if one.solved] or [best]
-    return min(solved, key=lambda one: (_apart(one, usual), -one.score, one.C, one.gamma))
+    number = safest(
+        [one.score for one in scored],
+        [one.error for one in scored],
+        [one.solved for one in scored],
+    )
+    best = scored[number]
+    least = best.score - EQUAL * best.error
+    near = [one for one in scored if one.solved and one.score >= least] or [best]
+    return min(near, key=lambda one: (_apart(one, usual), -one.score, one.C, one.gamma))
 
 
 def _apart(one: Scored, usual: Scored) -> float:
@@ -218,6 +220,11 @@ def round_seconds(one: Round, scored: Sequence[Scored]) -> float:
 
 
 def training_seconds(best: Scored, n: int, folds: int) -> float:
-    """Return the estimated seconds of training on n rows, by what a fold of a sample took."""
+    """Return the estimated seconds of training on n rows, by what a fold of a sample took.
+
+    Beside the SVM these are evaluation and the report, and the start of worker processes where the
+    training is long enough to have some.
+    """
     trained = best.rows * (folds - 1) / folds
-    return START_SECONDS + SAFETY * best.seconds / folds * max(1.0, n / trained) ** 2
+    solving = SAFETY * best.seconds / folds * max(1.0, n / trained) ** 2
+    return solving + (BESIDE_HERE if solving <= SHORT else BESIDE_WORKERS)

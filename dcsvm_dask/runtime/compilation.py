@@ -65,6 +65,7 @@ def warm_up(
         Whether that working set has a bias.
     """
     from dcsvm_dask import clustering, features, kernels, solvers
+    from dcsvm_dask.storage import hashing
 
     with raised_between_passes(), first_compiled(compiling or (lambda: None)):
         _once(_drop_outdated)
@@ -75,6 +76,7 @@ def warm_up(
         _once(kernels.warm_up)
         _once(solvers.warm_up)
         _once(clustering.warm_up)
+        _once(hashing.warm_up)
         _once(_mark)
         if linear:
             _once(features.warm_up)

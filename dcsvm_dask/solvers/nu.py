@@ -11,6 +11,7 @@ the start most rows are at the bound at which the solution has them. Decompositi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -80,6 +81,7 @@ def solve_nu(
     max_iter: int | None = None,
     seed: int = 0,
     threads: int = 1,
+    callback: Callable[[int, float], object] | None = None,
 ) -> NuSolution:
     """Solve the nu-SVM of a task, of rows that are all in memory.
 
@@ -105,6 +107,8 @@ def solve_nu(
         The kernel matrix, where it is known.
     tol, working_size, inner, max_iter, seed, threads
         As for `solve_whole`.
+    callback : callable, optional
+        Called as callback(n_iter, violation) from time to time.
 
     Raises
     ------
@@ -117,10 +121,12 @@ def solve_nu(
         K, values = counted_kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
     if K is not None:
         how: dict[str, Any] = {"tol": tol, "inner": inner, "max_iter": max_iter}
+        how["callback"] = callback
         found = solve_nu_matrix(K, targets, C, task, beta=beta, **how)
         return replace(found, kernel_values=values)
     dual = task.dual(targets, C)
-    work = _Large(kernel, X, dual, C, task, tol, working_size, inner, max_iter, seed, threads)
+    limits = tol, working_size, inner, max_iter, seed, threads
+    work = _Large(kernel, X, dual, C, task, *limits, callback)
     start = work.start(blocks) if beta is None else work.brought(beta)
     return _decided(work.solve(start), dual, task, C, work.values)
 
@@ -142,7 +148,7 @@ def solve_nu_matrix(
     targets, C, task, beta
         As for `solve_nu`.
     **how
-        ``tol``, ``inner`` and ``max_iter`` as for `solve_inner`.
+        ``tol``, ``inner``, ``max_iter`` and ``callback`` as for `solve_inner`.
 
     Raises
     ------
@@ -205,6 +211,7 @@ class _Large:
     limit: int | None
     seed: int
     threads: int
+    callback: Callable[[int, float], object] | None = None
     steps: int = 0
     values: int = 0
     fallbacks: int = 0
@@ -346,12 +353,17 @@ class _Large:
             working_size=self.working_size,
             inner=self.inner,
             max_iter=self.left,
+            callback=self._tell,
             verify=gradient is None,
             threads=self.threads,
         )
         self.steps, self.values = self.steps + found.n_iter, self.values + values
         self.fallbacks += found.fallbacks
         return found
+
+    def _tell(self, steps: int, violation: float) -> None:
+        if self.callback is not None:
+            self.callback(self.steps + steps, violation)
 
 
 def _room(task: Task, dual: Dual, C: Vector) -> float:

@@ -17,6 +17,7 @@ from dcsvm_dask.api.easy_search import SEARCH_SHARE, Clock
 from dcsvm_dask.api.searching import search
 from dcsvm_dask.cli.easy import summary
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.pipeline.rounds import EQUAL
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 
@@ -64,7 +65,8 @@ def test_the_best_of_many_classes_is_better_than_the_usual_values_or_they_are_be
     assert run.figures["test"]["accuracy"] > 0.85 > 0.4 > run.figures["majority"]
     searches = [api.open_run(place) for place in sorted((tmp_path / "out").glob("search-*"))]
     every = [row for one in searches for row in one.results()]
-    assert run.figures["cv_score"] == max(row["accuracy"] for row in every)
+    best = max(every, key=lambda row: float(row["accuracy"]))
+    assert run.figures["cv_score"] >= best["accuracy"] - EQUAL * best["accuracy_error"]
     assert run.figures["cv_score"] >= every[0]["accuracy"]
 
 

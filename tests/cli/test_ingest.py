@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from dcsvm_dask.cli import COMMANDS, main
 from dcsvm_dask.storage.dataset import DataSet
+from tests.stored import split_of
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3)).round(3)
@@ -41,7 +42,7 @@ def test_ingest_and_info(table: Path, tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert "3 features, dense, chunks of 16 rows, scaling minmax" in done.stdout
     assert "class 1 is dog, emu of the source" in done.stdout
-    order = np.random.default_rng(3).permutation(80)[:60]
+    order, _ = split_of(WORDS != "cat", 20, seed=3)
     data = DataSet.open(out)
     wanted = X[order].astype(np.float32).astype(float)
     wanted = (wanted - wanted.min(axis=0)) / (wanted.max(axis=0) - wanted.min(axis=0))

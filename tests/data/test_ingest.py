@@ -15,11 +15,12 @@ from sklearn.preprocessing import MinMaxScaler
 
 from dcsvm_dask.data import ingest as module
 from dcsvm_dask.data.ingest import ingest
-from dcsvm_dask.errors import InputError, RunError
+from dcsvm_dask.data.split import shares
+from dcsvm_dask.errors import DcsvmWarning, InputError, RunError
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock, read_owner
-from tests.stored import labels_of, rows_of
+from tests.stored import labels_of, rows_of, split_of
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(300, 5)).astype(np.float32)
@@ -36,8 +37,7 @@ def test_covtype(shared_data: Any, tmp_path: Path) -> None:
     X, y = archive["X_train"][:30000], archive["y_train"][:30000]
     np.savez(tmp_path / "cov.npz", X_train=X, y_train=y)
     data = ingest(tmp_path / "cov.npz", tmp_path / "c.zarr", scale="minmax", test_fraction=0.2)
-    order = np.random.default_rng(0).permutation(30000)
-    train, test = order[:24000], order[24000:]
+    train, test = split_of(y, 6000)
     scaler = MinMaxScaler().fit(X[train].astype(np.float64))
     scaler.scale_[X[train].min(axis=0) == X[train].max(axis=0)] = 0
     scaler.min_[X[train].min(axis=0) == X[train].max(axis=0)] = 0
@@ -150,10 +150,10 @@ def test_the_order_is_the_same_by_buckets(
     monkeypatch.setattr("dcsvm_dask.storage.permute.MOST_BUCKETS", 3)
     source = (sparse.csr_array(X) if is_sparse else X, Y)
     data = ingest(source, tmp_path / "a.zarr", test_fraction=0.3, seed=1)
-    order = np.random.default_rng(1).permutation(300)
-    np.testing.assert_array_equal(rows_of(data), X[order[:210]])
-    np.testing.assert_array_equal(rows_of(data.open_part("test")), X[order[210:]])
-    np.testing.assert_array_equal(labels_of(data.open_part("test")), Y[order[210:]])
+    train, test = split_of(Y, 90, seed=1)
+    np.testing.assert_array_equal(rows_of(data), X[train])
+    np.testing.assert_array_equal(rows_of(data.open_part("test")), X[test])
+    np.testing.assert_array_equal(labels_of(data.open_part("test")), Y[test])
 
 
 @pytest.mark.parametrize("bucket_bytes", [400, 1 << 20])
@@ -162,13 +162,56 @@ def test_only_the_first_of_the_training_rows(
 ) -> None:
     monkeypatch.setattr("dcsvm_dask.storage.permute.BUCKET_BYTES", bucket_bytes)
     data = ingest((X, Y), tmp_path / "a.zarr", test_fraction=0.3, train_rows=50, scale="minmax")
-    order = np.random.default_rng(0).permutation(300)
-    low, high = X[order[:50]].min(axis=0), X[order[:50]].max(axis=0)
+    train, test = split_of(Y, 90)
+    some = X[[row for row in train if row in kept_of(train, 50)]]
+    low, high = some.min(axis=0), some.max(axis=0)
     factor = 1.0 / np.where(high > low, high - low, 1.0)
-    np.testing.assert_allclose(rows_of(data), (X[order[:50]] - low) * factor, atol=1e-6)
-    np.testing.assert_array_equal(labels_of(data.open_part("test")), Y[order[210:]])
+    np.testing.assert_allclose(rows_of(data), (some - low) * factor, atol=1e-6)
+    np.testing.assert_array_equal(labels_of(data.open_part("test")), Y[test])
     shuffled = ingest((X, Y), tmp_path / "b.zarr", shuffle=True, train_rows=50)
-    np.testing.assert_array_equal(labels_of(shuffled), Y[order[:50]])
+    np.testing.assert_array_equal(labels_of(shuffled), Y[split_of(Y, 250)[0]])
+
+
+def kept_of(order: np.ndarray, n: int) -> set[int]:
+    """Return the first rows of each of two classes in an order, n in all."""
+    first = round(n * np.mean(Y[order] == 1))
+    return {*order[Y[order] == 1][:first].tolist(), *order[Y[order] == -1][: n - first].tolist()}
+
+
+def test_each_part_has_every_class_whatever_the_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    y = np.repeat(["many", "few", "two", "once"], [243, 54, 2, 1])
+    found = []
+    for bound in (16, 1 << 20):
+        monkeypatch.setattr("dcsvm_dask.readers.source.BLOCK_BYTES", bound)
+        place = tmp_path / f"{bound}.zarr"
+        with pytest.warns(DcsvmWarning, match=r"test part has no row of once \(1 in the other\)"):
+            data = ingest((X, y), place, test_fraction=0.2, seed=2)
+        found.append((data.fingerprint, data.open_part("test").fingerprint))
+        counts = dict(zip(data.classes, data.counts, strict=True))
+        assert counts == {"few": 43, "many": 195, "once": 1, "two": 1}
+        assert data.open_part("test").counts == [11, 48, 0, 1]
+    assert found[0] == found[1]
+    sample = ingest((X, y), tmp_path / "s.zarr", shuffle=True, train_rows=20)
+    assert sample.counts == [3, 15, 1, 1]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_shares_of_classes(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    counts = rng.geometric(rng.uniform(0.001, 0.3), rng.integers(1, 12))
+    n_off = int(rng.integers(1, counts.sum())) if counts.sum() > 1 else 0
+    off = shares(counts, n_off)
+    assert off.sum() == n_off
+    assert ((off >= 0) & (off <= counts)).all()
+    both = counts > 1
+    if both.sum() <= n_off <= (counts - 1).sum():
+        assert (off[both] >= 1).all()
+        assert (off < counts).all()
+    even = counts * (n_off / counts.sum())
+    if (np.floor(even) >= 1).all() and (np.ceil(even) < counts).all():
+        assert np.abs(off - even).max() < 1
 
 
 def test_positive_labels(shared_data: Any, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from dcsvm_dask.data.summary import reading_line, summary_lines
 from dcsvm_dask.readers.preparing.described import form_in_words
 from dcsvm_dask.readers.preparing.preparation import ColumnPreparation
 from dcsvm_dask.storage.dataset import DataSet
+from tests.stored import split_of
 
 N = 60
 RNG = np.random.default_rng(0)
@@ -64,8 +65,8 @@ def test_an_indicator_is_named(tmp_path: Path) -> None:
 
 def test_empty_cells_of_training_rows_alone_are_counted(tmp_path: Path) -> None:
     data = taken(tmp_path, missing="median", test_fraction=0.5)
-    order = np.random.default_rng(0).permutation(N)[: N // 2]
-    count = int(FRAME["Age"].isna()[order].sum())
+    train, _ = split_of(FRAME["churned"].to_numpy(), N // 2)
+    count = int(FRAME["Age"].isna()[train].sum())
     assert data.columns is not None
     assert data.columns.encoders[0].n_missing == count
 

@@ -44,15 +44,17 @@ def test_a_best_value_at_the_edge_is_told_with_the_way_out() -> None:
     assert doubts(ranked(candidate(1.0, 1.0, 0.5))) == []  # there is no grid
 
 
-def test_a_best_candidate_that_is_not_solved_stands_beside_one_that_is() -> None:
+def test_a_chosen_candidate_stands_beside_a_better_one_that_is_not_solved() -> None:
     rows = [
         candidate(1.0, 1.0, 0.895),
         candidate(2.0, 1.0, 0.90, solved=False),
         candidate(4.0, 1.0, 0.80),
     ]
-    (told,) = doubts(ranked(*rows))
-    assert told.startswith("the best candidate is not solved to its tolerance")
-    assert "within its standard error is one that is" in told
-    assert "C 1" in told
-    (told,) = doubts(ranked(rows[1], candidate(1.0, 1.0, 0.7), candidate(4.0, 1.0, 0.8)))
-    assert "standard error" not in told
+    chosen = [{**row, "rank": rank} for row, rank in zip(rows, (1, 2, 3), strict=True)]
+    (said,) = [one for one in doubts(chosen) if "C is the least" not in one]
+    assert said.startswith("the chosen candidate is the best solved one within the standard error")
+    assert "C 2" in said
+    assert "NOT solved: raise --budget" in said
+    (said,) = doubts(ranked(rows[1], candidate(1.0, 1.0, 0.7), candidate(4.0, 1.0, 0.8)))
+    assert said.startswith("the best candidate is not solved to its tolerance")
+    assert "raise --budget" in said

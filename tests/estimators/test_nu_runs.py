@@ -207,9 +207,6 @@ def test_runs_that_an_estimator_cannot_be_are_refused(rows: Any, tmp_path: Path)
     X, y = X[:300], y[:300]
     how: dict[str, Any] = {"quiet": True, "execution": Execution(workers=0), "report": False}
     how |= {"svm_type": "nu", "nu": 0.2, "gamma": 0.2}
-    dcsvm_dask.train(X, y, tmp_path / "weighted", class_weight={1: 1.5}, **how)
-    with pytest.raises(InputError, match="with class_weight, which DCNuSVC does not have; read it"):
-        DCNuSVC.from_run(tmp_path / "weighted")
     three = np.where(X[:, 0] > 0.3, 2, y)
     dcsvm_dask.train(X, three, tmp_path / "rest", multiclass="ovr", **how)
     with pytest.raises(InputError, match="with multiclass='ovr', which DCNuSVC does not have"):

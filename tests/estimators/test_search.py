@@ -9,12 +9,14 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.svm import SVC
 
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.estimators import DCSVC, DCSVMSearchCV
-from dcsvm_dask.estimators.search_results import ranks
+from dcsvm_dask.estimators.search_results import Scores, ranks
+from dcsvm_dask.estimators.search_warned import warn_choice
 from tests.marks import half, soak
 
 GRID = [
@@ -94,6 +96,40 @@ def test_blocks_rank_and_the_best_are_solved_as_a_whole(cancer: Any) -> None:
     assert none.best_score_ == none.cv_results_["mean_test_score"].max()
 
 
+def test_a_solved_candidate_within_the_standard_error_is_chosen() -> None:
+    scores = np.array([[0.90, 0.92], [0.95, 0.89], [0.80, 0.80]])  # the error of the second is .03
+    none, solved = np.zeros(3, dtype=np.bool_), np.array([True, False, True])
+    found = Scores(scores, scores, solved, none)
+    candidates = [{"C": C} for C in (1.0, 9.0, 2.0)]
+    assert (found.top, found.best) == (1, 0)
+    with pytest.warns(ConvergenceWarning, match=r"'C': 9.0}, scores higher than the chosen one"):
+        warn_choice(found, candidates, found.best)
+    alone = Scores(scores, scores, np.array([False, False, True]), none)
+    assert alone.best == 1
+    with (
+        pytest.warns(DcsvmWarning, match="best C is the largest that was tried; try larger"),
+        pytest.warns(ConvergenceWarning, match="the chosen one is among them"),
+    ):
+        warn_choice(alone, candidates, alone.best)
+
+
+def test_refit_takes_a_callable_as_of_grid_search(cancer: Any) -> None:
+    X, y = cancer
+    grid = {"C": [1.0, 2.0], "gamma": [0.02]}
+
+    def least(found: dict[str, Any]) -> int:
+        return int(found["mean_test_score"].argmin())
+
+    ours = DCSVMSearchCV(DCSVC(), grid, cv=3, refit=least).fit(X, y)
+    theirs = GridSearchCV(SVC(), grid, cv=3, refit=least).fit(X, y)
+    assert ours.best_params_ == theirs.best_params_
+    assert ours.best_params_["C"] == ours.best_estimator_.C
+    assert not hasattr(ours, "best_score_")
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    with pytest.raises(InputError, match="refit returned 2; let it return the number"):
+        DCSVMSearchCV(DCSVC(), grid, cv=3, refit=lambda found: 2).fit(X, y)
+
+
 def test_ranks() -> None:
     mean, early = np.array([0.7, 0.9, 0.8, 0.9, 0.7, 0.8]), np.array([0, 1, 0, 1, 0, 1]) > 0
     assert ranks(mean, early).tolist() == [2, 4, 1, 4, 2, 6]
@@ -102,7 +138,11 @@ def test_ranks() -> None:
 def test_bad_corners_are_bounded_and_marked(cancer: Any) -> None:
     X, y = cancer
     grid = {"C": [0.01, 1e6], "gamma": [1e-3]}
-    search = DCSVMSearchCV(DCSVC(max_iter=300), grid, cv=3, refit=False).fit(X, y)
+    search = DCSVMSearchCV(DCSVC(max_iter=300), grid, cv=3, refit=False)
+    with pytest.warns(
+        ConvergenceWarning, match="1 of 2 candidates are not solved .*raise max_iter"
+    ):
+        search.fit(X, y)
     assert search.cv_results_["solved"].tolist() == [True, False]
     with pytest.raises(InputError, match="refit=True"):
         search.predict(X)

@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcsvm_dask.methods.cascade.graph import Cascade
-from dcsvm_dask.methods.forecast import HELPS, Measured, helping, makespan
+from dcsvm_dask.methods.forecast import HELPS, Measured, helping, makespan, usual_value_seconds
 from dcsvm_dask.methods.graph import STEP
+from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.plan import Plan, plan
 from dcsvm_dask.methods.stage_plan import StagePlan
 from tests.typical import COVTYPE, GOALS, SETTINGS
 
-LOCAL = Measured(smooth=False)
+LOCAL = Measured(smooth=False, value_seconds=2e-9)
 
 
 @pytest.fixture(scope="module")
@@ -105,3 +106,26 @@ def test_threads_help_a_task_that_runs_alone() -> None:
     solve = named(found, "conquer-001")
     assert found.stage_seconds(solve, 4) == found.stage_seconds(solve, 1)
     assert found.stage_seconds(solve, 4, 4) < 0.3 * found.stage_seconds(solve, 4)
+
+
+def test_a_kernel_value_of_wide_rows_takes_longer_where_none_is_measured() -> None:
+    assert usual_value_seconds(784, 784) > 10 * usual_value_seconds(22, 22)
+    assert usual_value_seconds(8000, 60) < usual_value_seconds(8000, 8000)
+    assert usual_value_seconds(123, 119) <= usual_value_seconds(123, 123)  # sparse, as if dense
+    few, wide = (
+        plan(replace(SETTINGS, clusters=()), GOALS, Shape(9000, 9000, 9000 * 4 * width, False))
+        for width in (22, 784)
+    )
+    assert wide.measured.value_seconds > 10 * few.measured.value_seconds
+    assert wide.seconds(1) > 5 * few.seconds(1)
+
+
+def test_levels_of_many_classes_take_longer_for_their_svms() -> None:
+    many = replace(COVTYPE, class_rows=(COVTYPE.n_rows // 10,) * 10)
+    two, ten = (plan(SETTINGS, GOALS, shape, LOCAL) for shape in (COVTYPE, many))
+    for name in ("level-3", "level-1"):
+        one, other = named(two, name), named(ten, name)
+        assert other.core_seconds > one.core_seconds
+        assert other.kernel_values > one.kernel_values  # of the estimate of the objective
+        loads = {load.layer: load for load in other.loads}
+        assert sum(load.core_seconds for load in loads.values()) == other.core_seconds

@@ -18,6 +18,7 @@ from dcsvm_dask.readers.preparing.cell_counts import cells_line
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from tests.command_line import invoke
+from tests.stored import split_of
 
 HERE = Execution(workers=0)
 HOW: dict[str, Any] = {"execution": HERE, "quiet": True, "report": False}
@@ -68,11 +69,11 @@ def run(home: Path) -> api.Run:
 
 
 def test_held_out_rows_are_decided_as_the_file_they_came_from(home: Path, run: api.Run) -> None:
-    order = np.random.default_rng(0).permutation(N)
+    _, held_out = split_of(table()["answer"].to_numpy(), N // 4)
     wanted = run.predict(home / "d.zarr/test", execution=HERE)
-    found = run.predict(home / "t.csv", execution=HERE)[order[-N // 4 :]]
+    found = run.predict(home / "t.csv", execution=HERE)[held_out]
     np.testing.assert_array_equal(found, wanted)
-    assert np.mean(found == table()["answer"][order[-N // 4 :]]) > 0.85
+    assert np.mean(found == table()["answer"][held_out]) > 0.85
 
 
 @pytest.mark.parametrize(

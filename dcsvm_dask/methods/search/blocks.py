@@ -14,7 +14,7 @@ from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix, stacked
 from dcsvm_dask.methods.progress import advance_reporter
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.search.held_out import HeldOut, part_rows, read_split
-from dcsvm_dask.methods.search.scores import merits, no_scores, read_scores, write_scores
+from dcsvm_dask.methods.search.scores import no_scores, ranked, read_scores, write_scores
 from dcsvm_dask.models.grid import FoldMachines, train_fold
 from dcsvm_dask.models.weighted_sample import SLACK
 from dcsvm_dask.random_streams import SEARCH_BLOCKS, generator
@@ -203,7 +203,7 @@ def commit_scores(
     Returns
     -------
     dict
-        ``ranked`` lists the candidates that were scored now, the best first.
+        ``ranked`` lists the candidates that were scored now, the chosen one first.
     """
     split = read_split(run)
     tally = split.tally
@@ -216,7 +216,6 @@ def commit_scores(
             found[name][places] += node.read(name)
         found["solved"][places] &= node.read("solved")
     now = sorted({place for places in nodes for place in places})
-    merit = merits(found, tally)
-    ranked = sorted(now, key=lambda place: -merit[place])
+    order = ranked(found, tally, now)
     whole = len(split.blocks) == 1
-    return {"ranked": ranked, "whole": whole, **write_scores(attempt, found, tally, ranked[0], now)}
+    return {"ranked": order, "whole": whole, **write_scores(attempt, found, tally, order[0], now)}

@@ -13,8 +13,8 @@ from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.search.held_out import part_rows, read_split
 from dcsvm_dask.methods.search.scores import (
-    merits,
     no_scores,
+    ranked,
     record_of,
     sums_of,
     write_scores,
@@ -186,6 +186,4 @@ def commit_candidates(
         support[candidate] += record["support"] / folds
     attempt.write("support", support)
     now = sorted({candidate for _, candidate, _ in nodes})
-    merit = merits(found, tally)
-    best = max(now, key=lambda place: merit[place])
-    return write_scores(attempt, found, tally, best, now)
+    return write_scores(attempt, found, tally, ranked(found, tally, now)[0], now)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.storage.node import Attempt, Committed, Record
 from dcsvm_dask.tasks import Tally
+from dcsvm_dask.tasks.safe_choice import safest, standard_errors
 from dcsvm_dask.tasks.scores import LOWER_IS_BETTER
 
 Vector = NDArray[np.float64]
@@ -47,6 +48,29 @@ def merits(found: Scores, tally: Tally) -> Vector:
     """Return what candidates are ranked by, more is better: the main score, with its sign."""
     mean = mean_scores(found, tally)[tally.main]
     return -mean if tally.main in LOWER_IS_BETTER else mean
+
+
+def score_errors(found: Scores, tally: Tally) -> Vector:
+    """Return the standard error of each candidate's main score.
+
+    Of a single set of held-out rows only that of an accuracy follows from the score; others have 0.
+    """
+    rows = found["rows"]
+    known = rows > 0
+    each = tally.scores(found, np.where(known, rows, 1.0))[tally.main]
+    if tally.main == "accuracy" and rows.shape[1] == 1:
+        share = np.clip(each[:, 0], 0.0, 1.0)
+        return np.asarray(np.sqrt(share * (1.0 - share) / np.maximum(1.0, rows[:, 0])))
+    return standard_errors(each, known)
+
+
+def ranked(found: Scores, tally: Tally, places: list[int]) -> list[int]:
+    """Return the numbers of some candidates, the chosen one first and then by score."""
+    merit = merits(found, tally)
+    order = sorted(places, key=lambda place: -merit[place])
+    errors = score_errors(found, tally)
+    chosen = order[safest(merit[order], errors[order], found["solved"][order])]
+    return [chosen, *(place for place in order if place != chosen)]
 
 
 def record_of(sums: list[float], tally: Tally) -> Record:

@@ -256,14 +256,17 @@ class PreparedSource:
     _na: NaCells
     _numbers: frozenset[int] = frozenset()
 
-    def count(self) -> int:
-        """Return the number of rows that `blocks` yields."""
-        total = 0
-        wanted = self._layout.features if self._choices.missing == "drop" else []
-        for batch in self._table.batches(wanted or self._layout.features[:1]):
-            kept, _ = self._without_missing(batch, np.arange(len(batch[0])))
-            total += len(kept[0])
-        return total
+    def labels(self) -> Iterator[tuple[int, NDArray[Any] | None]]:
+        """Yield how many rows `blocks` yields and their labels, batch by batch."""
+        features = self._layout.features
+        wanted = features if self._choices.missing == "drop" else features[:1]
+        labels, start = [] if self._label is None else [self._label], 0
+        for batch in self._table.batches([*wanted, *labels]):
+            rows = np.arange(start, start + len(batch[0]))
+            _, kept = self._without_missing(batch[: len(wanted)], rows)
+            given = batch[-1].filter(_mask(np.isin(rows, kept)))
+            start += len(rows)
+            yield len(kept), self._labels_of(given, kept)
 
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks in order."""
@@ -317,8 +320,8 @@ class PreparedSource:
         if is_date(given.type):
             raise InputError(f"{self.name}: labels of type {given.type} are not supported")
         words = words_of(given).to_pylist()
-        assert self.preparation is not None
-        if self.preparation.decimal == ",":
+        made = self.preparation
+        if (self._choices if made is None else made).decimal == ",":
             values, wrong, sign = numbers_of(given, ",")
             return np.array(words, dtype=object) if wrong.any() or sign else values
         try:

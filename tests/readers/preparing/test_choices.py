@@ -14,6 +14,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.preparing.choices import Choices, parse_ordinal
 from dcsvm_dask.readers.preparing.preparation import ColumnPreparation
 from dcsvm_dask.storage.dataset import DataSet
+from tests.stored import split_of
 
 N = 80
 RNG = np.random.default_rng(1)
@@ -103,8 +104,7 @@ def test_indicators_say_where_cells_were_missing(tmp_path: Path) -> None:
 
 
 def test_it_is_learned_on_training_rows_alone(tmp_path: Path) -> None:
-    order = np.random.default_rng(0).permutation(N)
-    train, test = order[: N // 2], order[N // 2 :]
+    train, test = split_of(Y, N // 2)
     frame = holes()
     frame.loc[test[0], "town"] = "Rome"
     data = taken(frame, tmp_path, one_hot=["town", "grade"], missing="median", test_fraction=0.5)

@@ -36,6 +36,8 @@ from dcsvm_dask.storage.node import Attempt, Committed, Record
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.tasks import Dual
 
+COPIED_ROWS = 64
+"""Rows of a matrix that are copied at a time: they stay in a core's cache."""
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
@@ -178,12 +180,21 @@ class _Block:
         """Solve the SVM of some of the rows, as `solve_inner` does."""
         everything = len(rows) == self._X.shape[0]
         if self._K is not None:
-            K = self._K if everything else self._K[np.ix_(rows, rows)]
+            K = self._K if everything else _part(self._K, rows)
             return solve_inner(K, dual, inner=self._settings.inner, **how)
         solver = RowsSolver(self._settings, self._X if everything else self._X[rows], dual)
         found = solver.solve(**how)
         self.kernel_values += solver.kernel_values
         return found
+
+
+def _part(K: NDArray[np.floating[Any]], rows: Index) -> NDArray[np.floating[Any]]:
+    """Return the values between some of the rows; ``K[np.ix_(rows, rows)]`` takes twice as long."""
+    found = np.empty((len(rows), len(rows)), dtype=K.dtype)
+    for start in range(0, len(rows), COPIED_ROWS):
+        some = slice(start, start + COPIED_ROWS)
+        np.take(K[rows[some]], rows, axis=1, out=found[some], mode="clip")
+    return found
 
 
 class OwnBiases:

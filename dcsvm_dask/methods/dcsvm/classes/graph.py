@@ -6,9 +6,10 @@ from dataclasses import replace
 
 from dcsvm_dask.methods import multipliers
 from dcsvm_dask.methods.dcsvm.classes import machines as steps
+from dcsvm_dask.methods.dcsvm.estimate import ESTIMATE_ROWS
 from dcsvm_dask.methods.dcsvm.graph import arrange_stage, bottom_stage, level_stage, scored_level
 from dcsvm_dask.methods.dcsvm.plan import level_plans
-from dcsvm_dask.methods.forecast import Forecast, Load, Measured, Need, largest
+from dcsvm_dask.methods.forecast import NEAR_PAIRS, Forecast, Load, Measured, Need, largest
 from dcsvm_dask.methods.graph import COMMIT, Layer, Node, Outcome, Stage, Stages, single
 from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.offset import LEAST_OF_CLASS, SUBSET
@@ -24,6 +25,9 @@ from dcsvm_dask.storage.stage_id import MODEL, StageId
 
 # Kernel values of an SVM, for its rows times its support vectors.
 WORK = 2.0
+SVM_SECONDS, TAKEN_SECONDS = 0.6e-3, 4e-9
+"""Seconds of a core for an SVM of a block beside its values, and for a value that it takes from the
+matrix of the block and solves with."""
 
 
 def classes(settings: Settings, goals: Goals, shape: Shape) -> Stages:
@@ -152,7 +156,13 @@ def _plan(sizes: Forecast, goals: Goals) -> list[StagePlan]:
         promises(sizes.measured) or settings.levels_forced or goals.stop_at
     )
     if climbs:
-        stages = [_of_classes(plan, sizes) for plan in level_plans(sizes, goals)]
+        levels = len(settings.clusters)
+        stages = [
+            _of_classes(plan, sizes, settings.clusters[levels - StageId(plan.stage.name).height])
+            if StageId(plan.stage.name).is_level
+            else plan
+            for plan in level_plans(sizes, goals)
+        ]
         if goals.stop_at:
             return stages
     else:
@@ -187,10 +197,8 @@ def _committing(sizes: Forecast, height: int) -> float:
     return 8.0 * height * (sizes.n + predicted + 2 * sizes.shape.n_rows + sizes.support)
 
 
-def _of_classes(plan: StagePlan, sizes: Forecast) -> StagePlan:
-    """Return what a level's stage takes with all of its SVMs' coefficients."""
-    if not StageId(plan.stage.name).is_level:
-        return plan
+def _of_classes(plan: StagePlan, sizes: Forecast, clusters: int) -> StagePlan:
+    """Return what a level's stage takes with all of its SVMs, and with their coefficients."""
     settings, shape = sizes.settings, sizes.shape
     height = scheme_of_run(settings, len(shape.class_rows)).n_coefficients
     coefficients = int(8 * height * sizes.support)
@@ -198,4 +206,32 @@ def _of_classes(plan: StagePlan, sizes: Forecast) -> StagePlan:
     block = min(sizes.n, settings.block_cap)
     # An SVM's part of its block's matrix is a copy.
     need = Need(plan.need.n_bytes + beside, plan.need.most + beside + 4 * block**2)
-    return replace(plan, need=need, written_bytes=plan.written_bytes + 2.0 * coefficients)
+    added = {
+        steps.SOLVE: ("core_seconds", _solving_seconds(sizes, clusters)),
+        # Of several SVMs no far pairs are left out of the estimates.
+        COMMIT: ("kernel_values", (1 - NEAR_PAIRS) * min(sizes.n, ESTIMATE_ROWS) * sizes.support),
+    }
+    loads = []
+    for load in plan.loads:
+        name, more = added.get(load.layer, ("core_seconds", 0.0))
+        loads.append(replace(load, **{name: getattr(load, name) + more}))
+    return replace(
+        plan,
+        need=need,
+        written_bytes=plan.written_bytes + 2.0 * coefficients,
+        kernel_values=sum(load.kernel_values for load in loads),
+        core_seconds=sum(load.core_seconds for load in loads),
+        loads=tuple(loads),
+    )
+
+
+def _solving_seconds(sizes: Forecast, clusters: int) -> float:
+    """Return the time of a core for the SVMs of a level beside their kernel values.
+
+    Kernel values of a block are computed once; each SVM takes its part of them, and solves that.
+    """
+    settings, shape = sizes.settings, sizes.shape
+    machines, mean = machines_for(settings, len(shape.class_rows)), sizes.n / clusters
+    each = sum((rows_of(one, shape) / max(1, shape.n_rows)) ** 2 for one in machines)
+    values = each * sizes.n * mean if mean <= settings.block_cap else 0.0
+    return SVM_SECONDS * len(machines) * clusters + TAKEN_SECONDS * values

@@ -20,6 +20,7 @@ from sklearn.svm import SVC
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCSVC
+from dcsvm_dask.methods.dcsvm.classes.blocks import _part
 from dcsvm_dask.runtime.execution import Execution
 from tests.left import forget_state
 from tests.marks import long
@@ -224,3 +225,12 @@ def test_a_smaller_tolerance_goes_on_from_the_svms_that_are_there(
     # As far as it was already, nothing is to be done.
     api.resume(run.folder.place, tol=1e-4, execution=HERE, quiet=True)
     assert run.status()["model"] == "model-pairs-002"
+
+
+def test_an_svm_takes_its_part_of_a_matrix() -> None:
+    rng = np.random.default_rng(0)
+    K = rng.random((150, 150), dtype=np.float32)
+    for rows in (np.sort(rng.choice(150, 130, replace=False)), np.array([149]), np.arange(64)):
+        found = _part(K, rows)
+        np.testing.assert_array_equal(found, K[np.ix_(rows, rows)])
+        assert found.flags.c_contiguous
