@@ -220,9 +220,16 @@ class ScalingStatistics:
 def moments(rows: Rows) -> Moments:
     """Return the moments of the stored values of a block."""
     if not sparse.issparse(rows):
-        mean = rows.mean(axis=0, dtype=np.float64)
-        centred = rows - mean
-        return float(rows.shape[0]), mean, np.einsum("ij,ij->j", centred, centred)
+        n = float(rows.shape[0])
+        if rows.shape[1] == 1:  # NumPy adds the values of one column pairwise
+            mean = rows.mean(axis=0, dtype=np.float64)
+            centred = rows - mean
+            return n, mean, np.einsum("ij,ij->j", centred, centred)
+        mean, squares = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
+        _add_sums(rows, mean)
+        mean /= n
+        _add_squares(rows, mean, squares)
+        return n, mean, squares
     width = rows.shape[1]
     count = np.bincount(rows.indices, minlength=width).astype(np.float64)
     data = rows.data.astype(np.float64)
@@ -250,6 +257,21 @@ def _range_dense(rows: Any, low: Any, high: Any) -> None:
         for j in range(rows.shape[1]):
             low[j] = min(low[j], rows[i, j])
             high[j] = max(high[j], rows[i, j])
+
+
+@njit(cache=True, nogil=True)
+def _add_sums(rows: Any, sums: Any) -> None:
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            sums[j] += rows[i, j]
+
+
+@njit(cache=True, nogil=True)
+def _add_squares(rows: Any, mean: Any, squares: Any) -> None:
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            distance = rows[i, j] - mean[j]
+            squares[j] += distance * distance
 
 
 @njit(cache=True, nogil=True)
