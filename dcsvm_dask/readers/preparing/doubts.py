@@ -6,9 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dcsvm_dask.readers.preparing.cells import is_text
 from dcsvm_dask.readers.preparing.described import form_in_words
 from dcsvm_dask.readers.preparing.encoders import DATE, ONE_HOT, ORDINAL, Encoder
+from dcsvm_dask.readers.preparing.words import different
 
 if TYPE_CHECKING:
     from dcsvm_dask.readers.preparing.learning import ColumnFacts
@@ -35,14 +38,15 @@ class NaCells:
 
     def update(self, batch: Sequence[Any]) -> None:
         """Add the cells of a batch, a `pyarrow.Array` for each column."""
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         self._n_rows += len(batch[0])
         for name, column in zip(self._counts, batch, strict=True):
-            if is_text(column.type) and not pa.types.is_null(column.type):
-                trimmed = pc.utf8_trim_whitespace(pc.cast(column, pa.string()))
-                self._counts[name] += pc.sum(pc.equal(trimmed, NA)).as_py() or 0
+            if is_text(column.type):
+                words, _, counts = different(column)
+                trimmed = pc.utf8_trim_whitespace(words)
+                is_na = np.asarray(pc.fill_null(pc.equal(trimmed, NA), False))
+                self._counts[name] += int(counts[is_na].sum())
 
     def share(self, name: str) -> float:
         """Return the share of a column's cells that are the word NA."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.preparing.described import described
 from dcsvm_dask.readers.preparing.encoders import NUMBER, Encoder
+from dcsvm_dask.readers.preparing.features import joined
 
 
 @dataclass(frozen=True)
@@ -60,20 +61,24 @@ class ColumnPreparation:
         return np.array(fills, np.float64)
 
     def apply(
-        self, columns: Sequence[Any], counts: CellCounts | None = None
-    ) -> NDArray[np.float64]:
+        self, columns: Sequence[Any], counts: CellCounts | None = None, *, single: bool = False
+    ) -> tuple[NDArray[Any], bool]:
         """Return the features of rows.
 
         Parameters
         ----------
         columns : sequence of pyarrow.Array
-            Those of `inputs`.
+            Those of `inputs`, their words as `tidy` returns them.
         counts : CellCounts, optional
             Counts cells that are filled in or hold an unknown category.
+        single : bool, default False
+            Whether to return float32 where that represents all values exactly.
 
         Returns
         -------
-        ndarray, shape (n, len(features)), float64
+        rows : ndarray, shape (n, len(features)), float32 or float64
+        is_fine : bool
+            Whether all values are finite and not too large for float32.
 
         Raises
         ------
@@ -84,7 +89,7 @@ class ColumnPreparation:
             one.encode(column, self.decimal, counts)
             for one, column in zip(self.encoders, columns, strict=True)
         ]
-        return np.column_stack(found)
+        return joined(found, single=single)
 
     def described(self) -> list[str]:
         """Return what becomes of the columns that are not plain numbers, for users."""
