@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,6 +34,11 @@ DAYS = "days"
 """Or one number: days since 1970, with the time as a fraction."""
 NUMBERS_OF_DATE = (*PARTS, DAYS)
 
+_DIRECTIVES = {
+    "Y": "year", "y": "year of two digits", "m": "month", "d": "day", "b": "month",
+    "B": "month", "H": "hour", "I": "hour", "p": "AM or PM", "M": "minute", "S": "second",
+}  # fmt: skip
+"""The parts of a form of dates, by the letters of strptime."""
 _THOUSANDS = {
     ".": (r"^[+-]?\d{1,3}([, '\x{2019}\x{a0}\x{202f}]\d{3})+(\.\d*)?$", "[, '\u2019\u00a0\u202f]"),
     ",": (r"^[+-]?\d{1,3}([. '\x{2019}\x{a0}\x{202f}]\d{3})*(,\d*)?$", "[. '\u2019\u00a0\u202f]"),
@@ -41,6 +47,18 @@ _THOUSANDS = {
 _SIGNS = "$€£¥%"
 """Of currencies and per cent, before or after a number."""
 _SIGNED = rf"^([+-]?)\s?[{_SIGNS}]?\s?([^{_SIGNS}]*?)\s?[{_SIGNS}]?$"
+
+
+def empty_words(chosen: Sequence[str] | None) -> tuple[str, ...]:
+    """Return what stands in cells without a value: nothing, and the chosen or the usual words."""
+    return MISSING_WORDS if chosen is None else ("", *chosen)
+
+
+def form_in_words(form: str) -> str:
+    """Return a form of dates as people say it: day/month/year for ``%d/%m/%Y``."""
+    return re.sub(
+        "%(.)", lambda found: _DIRECTIVES.get(found[1], found[0]), form.replace("T%", " %")
+    )
 
 
 def is_comment(line: str) -> bool:

@@ -135,7 +135,7 @@ class CsvTable:
     known : sequence of str, optional
         Names that a header has.
     missing_words : sequence of str
-        Words that mean a missing cell.
+        What stands in cells without a value.
     """
 
     is_text = True
@@ -150,7 +150,7 @@ class CsvTable:
         known: Sequence[str] | None = None,
         missing_words: Sequence[str] = MISSING_WORDS,
     ) -> None:
-        self.name, self._encoding, self._missing = path, encoding, ["", *missing_words]
+        self.name, self._encoding, self._missing = path, encoding, list(missing_words)
         text, codec = read_top(path, encoding)
         self._head = read_text_head(path, text, header, decimal, known)
         self.names, self.n_columns = self._head.names, self._head.n_columns

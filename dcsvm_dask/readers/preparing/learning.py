@@ -16,7 +16,6 @@ from dcsvm_dask.readers.preparing.cells import (
     DAYS,
     NUMBERS_OF_DATE,
     PARTS,
-    date_format,
     date_parts,
     flags_in,
     is_date,
@@ -24,7 +23,8 @@ from dcsvm_dask.readers.preparing.cells import (
     missing_of,
     numbers_of,
 )
-from dcsvm_dask.readers.preparing.choices import AUTO, Choices
+from dcsvm_dask.readers.preparing.choices import Choices
+from dcsvm_dask.readers.preparing.date_forms import DateForms
 from dcsvm_dask.readers.preparing.encoders import (
     DATE,
     FLAG,
@@ -76,12 +76,11 @@ class ColumnFacts:
         self.signs: set[str] = set()
         self.words: Counter[str] = Counter()
         self.has_many = False
-        self.form: str | None = None
-        self.n_date_batches, self.n_other_batches = 0, 0
+        self.dates = DateForms()
         self.typed_date = False
         self.hours = False
         self._numbers: list[NDArray[np.float64]] = []
-        self._parts: list[tuple[NDArray[np.float64], NDArray[np.int64]]] = []
+        self._dates: list[tuple[Any, NDArray[np.int64]]] = []
 
     def update(self, column: Any, rows: NDArray[np.int64]) -> None:
         """Add cells.
@@ -96,7 +95,7 @@ class ColumnFacts:
         if is_date(column.type):
             self._note_missing(missing_of(column), rows)
             self.typed_date = True
-            self._look_at_dates(column, None, np.ones(len(column), np.int64))
+            self._look_at_dates(column, np.ones(len(column), np.int64))
         elif self._as_words or is_text(column.type):
             self._look_at_words(column, rows)
         else:
@@ -127,7 +126,12 @@ class ColumnFacts:
             if self.first_wrong is None:
                 self.first_wrong = int(rows[first]), shown(words[codes[first]])
             self.n_wrong += int(counts[wrong].sum())
-            self._count_words(words, counts)
+            first_rows = np.zeros(len(words), np.int64)
+            first_rows[codes[::-1]] = rows[::-1]  # of several the last one stays
+            self.dates.update(words, first_rows, counts)
+            if self.dates.possible:
+                self._look_at_dates(words, counts)
+            self._count(words, counts)
 
     def _keep(self, numbers: NDArray[np.float64]) -> None:
         self.n_numbers += len(numbers)
@@ -148,7 +152,7 @@ class ColumnFacts:
     @property
     def nbytes(self) -> int:
         """Bytes of the numbers that are kept."""
-        parts = (array.nbytes for pair in self._parts for array in pair)
+        parts = (array.nbytes for pair in self._dates for array in pair)
         return sum(values.nbytes for values in self._numbers) + sum(parts)
 
     def median(self) -> float:
@@ -157,8 +161,10 @@ class ColumnFacts:
 
     def median_date(self, parts: Sequence[str]) -> tuple[float, ...]:
         """Return the median of some numbers of the dates that were kept."""
-        values = np.concatenate([found for found, _ in self._parts])
-        counts = np.concatenate([count for _, count in self._parts])
+        values = np.concatenate([date_parts(date, self.dates.form)[0] for date, _ in self._dates])
+        counts = np.concatenate([count for _, count in self._dates])
+        there = ~np.isnan(values).any(axis=1)
+        values, counts = values[there], counts[there]
         return tuple(
             _weighted_median(values[:, NUMBERS_OF_DATE.index(part)], counts) for part in parts
         )
@@ -167,24 +173,11 @@ class ColumnFacts:
         """Return the most frequent word, of several the first in the alphabet."""
         return min(self.words, key=lambda word: (-self.words[word], word), default=None)
 
-    def _count_words(self, words: Any, counts: NDArray[np.int64]) -> None:
-        """Count words that are no numbers, and look whether they are dates."""
-        form = date_format(words)
-        if form is None:
-            self.n_other_batches += 1
-        else:
-            self.n_date_batches += 1
-            self.form = form if self.form in (None, form) else ""
-            self._look_at_dates(words, form, counts)
-        self._count(words, counts)
-
-    def _look_at_dates(self, dates: Any, form: str | None, counts: NDArray[np.int64]) -> None:
-        parts, _ = date_parts(dates, form)
-        there = ~np.isnan(parts).any(axis=1)
-        parts = parts[there]
+    def _look_at_dates(self, dates: Any, counts: NDArray[np.int64]) -> None:
+        parts, _ = date_parts(dates, self.dates.form)
         self.hours |= bool((parts[:, PARTS.index("hour")] > 0).any())
         if self._keeps:
-            self._parts.append((parts, counts[there]))
+            self._dates.append((dates, counts))
 
     def _count(self, words: Any, counts: NDArray[np.int64]) -> None:
         if self.has_many:
@@ -223,12 +216,12 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
         )
     if name in choices.ordinal:
         return _ordinal(facts, choices.ordinal[name], fill, shows)
-    if choices.one_hot != AUTO and name in choices.one_hot:
+    if name in choices.one_hot:
         return _one_hot(facts, fill, shows)
-    is_dates = facts.typed_date or (
-        bool(facts.form) and not facts.n_other_batches and not facts.n_numbers
-    )
-    if is_dates:
+    if facts.dates.odd is not None and choices.dates != "drop":
+        raise BadCellError(facts.dates.odd[0], name, facts.dates.odd[1])
+    is_dates = facts.dates.form is not None and not facts.n_numbers
+    if is_dates or facts.typed_date or facts.dates.odd is not None:
         if choices.dates == "drop":
             return None
         if choices.dates is None:
@@ -241,7 +234,7 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
         if choices.dates == DAYS:
             parts = (DAYS,)
         middle = facts.median_date(parts) if fill else None
-        return Encoder(name, DATE, parts, facts.form, middle, shows)
+        return Encoder(name, DATE, parts, facts.dates.form, middle, shows)
     if not facts.n_wrong:
         if len(facts.signs) > 1:
             raise InputError(
@@ -263,7 +256,7 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
         raise BadCellError(row, name, f"is not a number: {word}{hint}")
     signed = all(map(_SIGNS.fullmatch, facts.words))
     few = not facts.has_many and len(facts.words) <= MANY_CATEGORIES
-    if choices.one_hot == AUTO and few and not signed:
+    if choices.auto and few and not signed:
         return _one_hot(facts, fill, shows)
     raise InputError(f"the column {name!r} {_needs(facts, signed=signed)}")
 

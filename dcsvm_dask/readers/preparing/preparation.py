@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
+from dcsvm_dask.readers.preparing.cells import empty_words
 from dcsvm_dask.readers.preparing.described import described
 from dcsvm_dask.readers.preparing.encoders import NUMBER, Encoder
 from dcsvm_dask.readers.preparing.features import joined
@@ -27,16 +28,24 @@ class ColumnPreparation:
         Mark before the decimals of numbers that are text.
     has_names : bool
         Whether the columns are found by their names; else by position.
+    missing_words : tuple of str or None
+        Words that mean a missing cell, beside an empty one; None: the usual ones.
     """
 
     encoders: tuple[Encoder, ...]
     decimal: str = "."
     has_names: bool = True
+    missing_words: tuple[str, ...] | None = None
 
     @property
     def inputs(self) -> list[str]:
         """Names of the columns that are used."""
         return [one.name for one in self.encoders]
+
+    @property
+    def empty_words(self) -> tuple[str, ...]:
+        """What stands in cells without a value."""
+        return empty_words(self.missing_words)
 
     @property
     def features(self) -> list[str]:
@@ -102,6 +111,7 @@ class ColumnPreparation:
             "encoders": [one.to_json() for one in self.encoders],
             "decimal": self.decimal,
             "has_names": self.has_names,
+            **({} if self.missing_words is None else {"missing_words": [*self.missing_words]}),
         }
 
     @classmethod
@@ -110,4 +120,10 @@ class ColumnPreparation:
         if value is None:
             return None
         encoders = tuple(Encoder.from_json(one) for one in value["encoders"])
-        return cls(encoders, str(value["decimal"]), bool(value["has_names"]))
+        words = value.get("missing_words")
+        return cls(
+            encoders,
+            str(value["decimal"]),
+            bool(value["has_names"]),
+            None if words is None else tuple(map(str, words)),
+        )

@@ -15,7 +15,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected, Layout, column_layout
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.preparing.cells import (
-    MISSING_WORDS,
+    empty_words,
     is_date,
     is_number,
     is_text,
@@ -95,8 +95,9 @@ class PreparedSource:
         self._y = y
         self.doubts: list[str] = []
         self.cells = CellCounts()
-        self._missing = MISSING_WORDS
         self.preparation = None if expected is None else expected.columns or plain_columns(expected)
+        chosen = self._choices if self.preparation is None else self.preparation
+        self._missing = empty_words(chosen.missing_words)
         known = None
         if self.preparation is not None:
             assert expected is not None
@@ -268,13 +269,16 @@ class PreparedSource:
         if not encoders:
             raise InputError(f"{self.name}: no column is left as a feature")
         has_names = self._table.names is not None
-        self.preparation = ColumnPreparation(tuple(encoders), choices.decimal, has_names)
+        self.preparation = ColumnPreparation(
+            tuple(encoders), choices.decimal, has_names, choices.missing_words
+        )
         repeated = [name for name, n in Counter(self.preparation.features).items() if n > 1]
         if repeated:
             raise InputError(
                 f"{self.name}: two features would be called {repeated[0]!r}; rename a column"
             )
-        self.doubts = doubts(facts, encoders, self._na)
+        na = self._na if choices.missing_words is None else None
+        self.doubts = doubts(facts, encoders, na)
         self._described()
 
     _na: NaCells
@@ -403,7 +407,10 @@ class PreparedSource:
             word = self._table.cell(row, names.index(column)).strip()
             if word and problem.startswith(EMPTY):
                 problem = f"{EMPTY} ({word!r}){problem.removeprefix(EMPTY)}"
-                problem += f"; if {word!r} is a category, write it as another word"
+                problem += (
+                    f"; if {word!r} is a category, name the words of empty cells without it: "
+                    '--missing-words WORD,..., or "" for none'
+                )
         return InputError(f"{self.name}, {self._table.where(row)}: {place} {problem}")
 
 
