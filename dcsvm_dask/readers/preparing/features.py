@@ -13,6 +13,8 @@ from dcsvm_dask.compiled import njit
 from dcsvm_dask.readers.numbers import MAX_FLOAT32
 
 FINE, INEXACT, NOT_FINITE = range(3)
+TILE = 256
+"""Rows that are filled at a time."""
 
 
 @dataclass(frozen=True)
@@ -85,20 +87,29 @@ def joined(parts: Sequence[Features], *, single: bool) -> tuple[NDArray[Any], bo
 
 @njit(cache=True, nogil=True)
 def _fill(rows: Any, columns: Any, numbers: Any, table: Any, codes: Any) -> int:
+    """Fill rows, some at a time so that they stay in the cache while columns are written."""
     single = rows.itemsize == 4
-    status = FINE
-    for i in range(rows.shape[0]):
+    wrong, inexact = 0, 0
+    for value in table:
+        wrong += not abs(value) < MAX_FLOAT32
+        inexact += single and np.float32(value) != value
+    for begin in range(0, rows.shape[0], TILE):
+        stop = min(begin + TILE, rows.shape[0])
         coded = 0
         for c in range(columns.shape[0]):
             where, first, width = columns[c, 1], columns[c, 2], columns[c, 3]
-            if columns[c, 0] == 1:
+            if columns[c, 0] == 0:
+                for i in range(begin, stop):
+                    value = numbers[where, i]
+                    wrong += not abs(value) < MAX_FLOAT32
+                    inexact += single and np.float32(value) != value
+                    rows[i, first] = value + 0.0
+                continue
+            for i in range(begin, stop):
                 start = where + codes[coded, i] * width
-                coded += 1
-            for k in range(width):
-                value = numbers[where, i] if columns[c, 0] == 0 else table[start + k]
-                if not abs(value) < MAX_FLOAT32:
-                    status = NOT_FINITE
-                elif single and np.float32(value) != value:
-                    return INEXACT
-                rows[i, first + k] = value + 0.0
-    return status
+                for k in range(width):
+                    rows[i, first + k] = table[start + k] + 0.0
+            coded += 1
+        if inexact:
+            return INEXACT
+    return NOT_FINITE if wrong else FINE

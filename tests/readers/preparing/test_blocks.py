@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dcsvm_dask.errors import InputError
@@ -108,6 +108,7 @@ def test_an_open_quotation_mark_is_named_by_its_line(rows: int, tmp_path: Path) 
         read(str(path))
 
 
+@settings(deadline=None)  # the first call compiles
 @given(st.lists(st.lists(st.sampled_from(["a", '"', "\n", ",", ""]), min_size=1, max_size=4)))
 def test_records_end_where_the_csv_module_ends_them(cells: list[list[str]]) -> None:
     out = io.StringIO()
