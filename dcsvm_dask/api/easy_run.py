@@ -111,7 +111,8 @@ def easy(
         For the training, as `train` has them. The search runs in this process.
     **columns
         Other words of `ingest`: ``drop``, ``columns``, ``one_hot``, ``ordinal``, ``missing``,
-        ``dates``, ``decimal``, ``header``, ``encoding``, ``data``, ``target``, ``scale``.
+        ``missing_words``, ``dates``, ``decimal``, ``header``, ``encoding``, ``data``, ``target``,
+        ``scale``.
 
     Returns
     -------

@@ -31,6 +31,7 @@ def ingest(
     missing: str = "refuse",
     dates: str | None = None,
     decimal: str = ".",
+    missing_words: Sequence[str] | None = None,
     data: str | None = None,
     target: str | None = None,
     scale: str | None = None,
@@ -84,7 +85,8 @@ def ingest(
     one_hot : "auto" or sequence of str
         Columns that become a feature, 0 or 1, for each category of the training rows; a category
         that only later rows have is 0 in all of them. "auto": all columns of words with up to 50
-        categories. Other columns of words are refused, but for those of yes and no.
+        categories; among names: all others of these. Columns of words that are in neither are
+        refused, but for those of yes and no.
     ordinal : dict of str to sequence of str, optional
         Columns of ordered words, from low to high, which become 0, 1, 2, ...
     missing : {"refuse", "drop", "median", "indicator"}, default "refuse"
@@ -97,6 +99,11 @@ def ingest(
         refused.
     decimal : {".", ","}, default "."
         Mark before the decimals of numbers in text; the other one may separate thousands.
+    missing_words : sequence of str, optional
+        Words that mean a cell without a value, instead of the usual ones: NA, N/A, NaN, null, None,
+        NaT, ?, -, --, the dot, and the errors of spreadsheets. An empty cell always means it, and
+        so does NaN in a column of numbers. With an empty list NA may be a category. Later rows are
+        read alike.
     data, target : str, optional
         Names of the arrays of an archive or a Zarr group that hold the rows and the labels; by
         default X and y. `target` is another word for `label`.

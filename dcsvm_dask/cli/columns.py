@@ -38,7 +38,8 @@ def column_options(command: Command) -> Command:
         "--one-hot",
         multiple=True,
         metavar="auto|COL,...",
-        help="Columns of words that become a feature for each category; auto: all of up to 50.",
+        help="Columns of words that become a feature for each category; auto: all of up to 50, "
+        "and others that are named beside it.",
     )
     @click.option(
         "--ordinal",
@@ -53,6 +54,12 @@ def column_options(command: Command) -> Command:
         show_default=True,
         help="Cells without a value: refuse them, drop their rows, fill in the median (of "
         "categories the most frequent), or that with a feature that says where.",
+    )
+    @click.option(
+        "--missing-words",
+        metavar="WORD,...",
+        help="Words that mean a cell without a value, instead of NA, NaN, null, None, ?, - and the "
+        'like; "": only an empty cell.',
     )
     @click.option(
         "--dates",
@@ -76,6 +83,7 @@ def column_options(command: Command) -> Command:
         columns: tuple[str, ...],
         one_hot: tuple[str, ...],
         ordinal: tuple[str, ...],
+        missing_words: str | None,
         **kwargs: Any,
     ) -> Any:
         from dcsvm_dask.readers.preparing.choices import AUTO, parse_names, parse_ordinal
@@ -87,6 +95,7 @@ def column_options(command: Command) -> Command:
             columns=parse_names(",".join(columns)),
             one_hot=AUTO if hot == (AUTO,) else hot,
             ordinal=parse_ordinal(ordinal),
+            missing_words=None if missing_words is None else parse_names(missing_words),
             **kwargs,
         )
 

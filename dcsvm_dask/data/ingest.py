@@ -78,6 +78,7 @@ def ingest(
     missing: str = "refuse",
     dates: str | None = None,
     decimal: str = ".",
+    missing_words: Sequence[str] | None = None,
     data: str | None = None,
     target: str | None = None,
     scale: str | None = None,
@@ -104,7 +105,7 @@ def ingest(
         rows are not in this process.
     out : str, path or Location
         The data set to write.
-    columns, one_hot, ordinal, missing, dates, decimal, data, target
+    columns, one_hot, ordinal, missing, dates, decimal, missing_words, data, target
         As in `dcsvm_dask.ingest`.
     label, header, encoding, drop, scale, test_fraction, shuffle, train_rows, seed, positive, task
         As in `dcsvm_dask.ingest`.
@@ -135,7 +136,7 @@ def ingest(
         raise InputError(f"train_rows must be a whole number of at least 1, got {train_rows}")
     place = Location.of(out, writable=True)
     _refuse_others(place, overwrite)
-    choices = Choices.of(columns, one_hot, ordinal, missing, dates, decimal)
+    choices = Choices.of(columns, one_hot, ordinal, missing, dates, decimal, missing_words)
     weighed = None if weights is None else Weights.of(weights)
     if weighed is not None and missing == "drop":
         raise InputError(

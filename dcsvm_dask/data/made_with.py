@@ -44,7 +44,7 @@ def made_with(words: Mapping[str, Any], weights: Weights | None) -> dict[str, An
     weights : Weights or None
         The given weights.
     """
-    positive, one_hot = words["positive"], words["one_hot"]
+    positive, one_hot, missing = words["positive"], words["one_hot"], words["missing_words"]
     return {
         "source": _name(words["source"]),
         "test": _name(words["test"]),
@@ -53,6 +53,7 @@ def made_with(words: Mapping[str, Any], weights: Weights | None) -> dict[str, An
         "drop": list(words["drop"]),
         "columns": list(words["columns"]),
         "one_hot": one_hot if isinstance(one_hot, str) else list(one_hot),
+        "missing_words": None if missing is None else list(missing),
         "ordinal": {name: list(levels) for name, levels in (words["ordinal"] or {}).items()},
         "seed": int(words["seed"]),
         "rows": list(words["rows"]),

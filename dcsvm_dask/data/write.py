@@ -372,6 +372,9 @@ def _store_form(
     elif form.is_sparse:
         rows = sparse.csr_array(rows)
     if scaling is not None:
+        whole = None if loss is not None or sparse.issparse(rows) else scaling.apply_rounded(rows)
+        if whole is not None:
+            return whole
         rows = scaling.apply(rows)
     if rows.dtype == np.float32:
         return rows

@@ -120,6 +120,7 @@ DATA_KEYS: Types = {
     "one_hot": (str, list),
     "ordinal": (dict,),
     "missing": (str,),
+    "missing_words": (list,),
     "dates": (str,),
     "decimal": (str,),
     "data": (str,),

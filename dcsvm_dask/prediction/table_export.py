@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.models.onnx_table import Column
-from dcsvm_dask.readers.preparing.cells import FLAGS, MISSING_WORDS
+from dcsvm_dask.readers.preparing.cells import FLAGS
 from dcsvm_dask.readers.preparing.encoders import DATE, FLAG, NUMBER, ONE_HOT, Encoder
 from dcsvm_dask.readers.preparing.preparation import ColumnPreparation
 
@@ -18,10 +18,12 @@ Vector = NDArray[np.float64]
 
 def onnx_columns(columns: ColumnPreparation) -> tuple[Column, ...]:
     """Return the inputs of a graph: the columns, and of dates their parts."""
-    return tuple(one for encoder in columns.encoders for one in _inputs(encoder))
+    return tuple(
+        one for encoder in columns.encoders for one in _inputs(encoder, columns.empty_words)
+    )
 
 
-def _inputs(encoder: Encoder) -> Iterator[Column]:
+def _inputs(encoder: Encoder, empty: Sequence[str]) -> Iterator[Column]:
     name, fills = encoder.name, _fills(encoder)
     if encoder.kind == DATE:
         for part in encoder.words:
@@ -42,7 +44,7 @@ def _inputs(encoder: Encoder) -> Iterator[Column]:
         }
     categories = len(codes) if encoder.kind == ONE_HOT else 0
     other = -1.0 if categories else np.nan  # a word never met has zeros
-    yield Column(name, codes, other, categories, MISSING_WORDS, next(fills), encoder.indicator)
+    yield Column(name, codes, other, categories, empty, next(fills), encoder.indicator)
 
 
 def _fills(encoder: Encoder) -> Iterator[Vector | None]:

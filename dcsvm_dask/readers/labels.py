@@ -21,6 +21,8 @@ Label: TypeAlias = int | float | str
 MAX_CLASSES = 1000
 MAX_LABEL = 1000
 """Largest number of characters of a label."""
+SPAN = 10_000
+"""Largest range of whole numbers that are counted instead of sorted."""
 
 
 class LabelTable:
@@ -154,7 +156,7 @@ class LabelTable:
 def _are_labels(labels: NDArray[Any]) -> bool:
     """Return whether an array has numbers or strings."""
     if labels.dtype.kind == "O":
-        return all(isinstance(v, str) for v in labels.tolist())
+        return all(issubclass(kind, str) for kind in set(map(type, labels.tolist())))
     return labels.dtype.kind in "biufU"
 
 
@@ -170,11 +172,35 @@ def _is_text(label: str) -> bool:
 def _distinct(labels: NDArray[Any]) -> tuple[list[Any], NDArray[np.int64], NDArray[np.int64]]:
     """Return the distinct labels, the first row of each, and the position of each row's label."""
     if labels.dtype.kind != "O":
+        found = _small_whole(labels)
+        if found is not None:
+            return found
         distinct, first, codes = np.unique(labels, return_index=True, return_inverse=True)
         return distinct.tolist(), first, codes.reshape(-1)
-    found: dict[str, int] = {}
-    codes = np.array([found.setdefault(v, len(found)) for v in labels.tolist()], np.int64)
-    return list(found), np.unique(codes, return_index=True)[1], codes
+    words = labels.tolist()
+    places = {word: k for k, word in enumerate(dict.fromkeys(words))}
+    codes = np.fromiter(map(places.__getitem__, words), np.int64, len(words))
+    return list(places), np.flatnonzero(np.diff(np.maximum.accumulate(codes), prepend=-1)), codes
+
+
+def _small_whole(
+    labels: NDArray[Any],
+) -> tuple[list[Any], NDArray[np.int64], NDArray[np.int64]] | None:
+    """Return what `_distinct` does, without sorting; None unless labels are small whole numbers."""
+    if labels.dtype.kind not in "iuf" or not labels.size:
+        return None
+    low, high = float(labels.min()), float(labels.max())
+    if not (abs(low) <= 2**31 and high - low <= SPAN):  # also where there is a NaN
+        return None
+    offsets = (labels - low).astype(np.int64)
+    if not np.array_equal(offsets + low, labels):
+        return None
+    there = np.flatnonzero(np.bincount(offsets))
+    place = np.zeros(int(there[-1]) + 1, np.int64)
+    place[there] = np.arange(len(there))
+    codes, first = place[offsets], np.empty(len(there), np.int64)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # of several the last one stays
+    return (there + low).astype(labels.dtype).tolist(), first, codes
 
 
 def plain(labels: Any, name: str) -> NDArray[Any]:

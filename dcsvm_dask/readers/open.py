@@ -14,6 +14,7 @@ from dcsvm_dask.readers.files import read_head
 from dcsvm_dask.readers.foreign import refuse_foreign_file
 from dcsvm_dask.readers.numpy_files import NpySource, NpzSource, npz_parts
 from dcsvm_dask.readers.parquet import ParquetSource
+from dcsvm_dask.readers.preparing.cells import empty_words
 from dcsvm_dask.readers.preparing.choices import Choices
 from dcsvm_dask.readers.preparing.csv_tables import CsvTable
 from dcsvm_dask.readers.preparing.json_lines import JsonLinesTable
@@ -215,10 +216,18 @@ def _prepared(
     if kind == "table" and (
         must or (expected is None and not is_plain_text(path, header, encoding, **words))
     ):
-        decimal, known = choices.decimal, None
+        decimal, known, empty = choices.decimal, None, empty_words(choices.missing_words)
         if later is not None:
             decimal, known = later.decimal, later.inputs if later.has_names else None
-        table = CsvTable(path, header=header, encoding=encoding, decimal=decimal, known=known)
+            empty = later.empty_words
+        table = CsvTable(
+            path,
+            header=header,
+            encoding=encoding,
+            decimal=decimal,
+            known=known,
+            missing_words=empty,
+        )
         return PreparedSource(table, choices=choices, **how)
     return None
 

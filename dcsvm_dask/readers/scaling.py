@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from dcsvm_dask.compiled import njit
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
 
@@ -19,6 +20,8 @@ SCALES = (AUTO, *KINDS)
 """What an ingest may be asked for; "auto" becomes one of the kinds."""
 LEARNED = (AUTO, "minmax", "standard")
 """Those that depend on the training rows."""
+
+_LARGEST = np.finfo(np.float32).max
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,25 @@ class Scaling:
             out /= np.where(length > 0, length, 1.0)[:, None]
         return out
 
+    def apply_rounded(self, rows: Rows) -> NDArray[np.float32] | None:
+        """Return scaled rows rounded to float32, in one pass.
+
+        Parameters
+        ----------
+        rows : ndarray, shape (n, n_features), float32 or float64
+
+        Returns
+        -------
+        ndarray, shape (n, n_features), float32, or None
+            The values of `apply` rounded. None where one is not finite, or the kind needs more than
+            a shift and a factor for each feature.
+        """
+        if self.kind == "unit" or self.factor is None or rows.shape[1] != self.factor.size:
+            return None
+        offset = np.zeros(self.factor.size) if self.offset is None else self.offset
+        out = np.empty(rows.shape, np.float32)
+        return out if _scale_rounded(rows, offset, self.factor, out) else None
+
     def of_features(self, positions: Sequence[int]) -> Scaling:
         """Return the scaling of some features in another order."""
         index = np.asarray(positions, np.int64)
@@ -115,3 +137,15 @@ class Scaling:
             length = np.sqrt(np.bincount(owner, weights=data * data, minlength=rows.shape[0]))
             data /= np.repeat(np.where(length > 0, length, 1.0), per_row)
         return sparse.csr_array((data, rows.indices, rows.indptr), rows.shape)
+
+
+@njit(cache=True, nogil=True)
+def _scale_rounded(rows: Any, offset: Any, factor: Any, out: Any) -> bool:
+    """Scale rows and return whether all values are finite; -0.0 becomes 0.0."""
+    wrong = 0
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            value = np.float32((np.float64(rows[i, j]) - offset[j]) * factor[j])
+            out[i, j] = value + np.float32(0.0)
+            wrong += not abs(value) <= _LARGEST
+    return wrong == 0

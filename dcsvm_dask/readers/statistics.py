@@ -45,8 +45,7 @@ class Ranges:
         width = rows.shape[1]
         self._grow(width)
         if sparse.issparse(rows):
-            self._count[:width] += np.bincount(rows.indices, minlength=width)
-            _range_sparse(rows.indices, rows.data, self._low, self._high)
+            _range_sparse(rows.indices, rows.data, self._low, self._high, self._count)
         else:
             self._count[:width] += rows.shape[0]
             _range_dense(rows, self._low, self._high)
@@ -220,16 +219,22 @@ class ScalingStatistics:
 def moments(rows: Rows) -> Moments:
     """Return the moments of the stored values of a block."""
     if not sparse.issparse(rows):
-        mean = rows.mean(axis=0, dtype=np.float64)
-        centred = rows - mean
-        return float(rows.shape[0]), mean, np.einsum("ij,ij->j", centred, centred)
+        n = float(rows.shape[0])
+        if rows.shape[1] == 1:  # NumPy adds the values of one column pairwise
+            mean = rows.mean(axis=0, dtype=np.float64)
+            centred = rows - mean
+            return n, mean, np.einsum("ij,ij->j", centred, centred)
+        mean, squares = np.zeros(rows.shape[1]), np.zeros(rows.shape[1])
+        _add_sums(rows, mean)
+        mean /= n
+        _add_squares(rows, mean, squares)
+        return n, mean, squares
     width = rows.shape[1]
-    count = np.bincount(rows.indices, minlength=width).astype(np.float64)
-    data = rows.data.astype(np.float64)
-    mean = np.bincount(rows.indices, weights=data, minlength=width) / np.maximum(count, 1)
-    centred = data - mean[rows.indices]
-    squares = np.bincount(rows.indices, weights=centred**2, minlength=width)
-    return count, mean, np.asarray(squares, np.float64)
+    count, sums, squares = np.zeros(width), np.zeros(width), np.zeros(width)
+    _add_sparse_sums(rows.indices, rows.data, count, sums)
+    mean = sums / np.maximum(count, 1)
+    _add_sparse_squares(rows.indices, rows.data, mean, squares)
+    return count, mean, squares
 
 
 def _are_standardised(mean: Vector, deviation: Vector, constant: NDArray[np.bool_]) -> bool:
@@ -253,8 +258,38 @@ def _range_dense(rows: Any, low: Any, high: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _range_sparse(indices: Any, data: Any, low: Any, high: Any) -> None:
+def _add_sums(rows: Any, sums: Any) -> None:
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            sums[j] += rows[i, j]
+
+
+@njit(cache=True, nogil=True)
+def _add_squares(rows: Any, mean: Any, squares: Any) -> None:
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            distance = rows[i, j] - mean[j]
+            squares[j] += distance * distance
+
+
+@njit(cache=True, nogil=True)
+def _range_sparse(indices: Any, data: Any, low: Any, high: Any, count: Any) -> None:
     for k in range(indices.size):
         j, value = indices[k], np.float64(data[k])  # values may be booleans
+        count[j] += 1
         low[j] = min(low[j], value)
         high[j] = max(high[j], value)
+
+
+@njit(cache=True, nogil=True)
+def _add_sparse_sums(indices: Any, data: Any, count: Any, sums: Any) -> None:
+    for k in range(indices.size):
+        count[indices[k]] += 1.0
+        sums[indices[k]] += np.float64(data[k])  # values may be booleans
+
+
+@njit(cache=True, nogil=True)
+def _add_sparse_squares(indices: Any, data: Any, mean: Any, squares: Any) -> None:
+    for k in range(indices.size):
+        distance = np.float64(data[k]) - mean[indices[k]]
+        squares[indices[k]] += distance * distance

@@ -325,13 +325,12 @@ class TableSource:
         if status != parse.OK:
             self._refuse(text, line, status, where, column)
         for row, feature, start, stop in slow[:n_slow].tolist():
-            value = float(bytes(text[start:stop]))
+            value = float(bytes(text[start:stop])) + 0.0
             if feature < 0:
                 labels[row] = value
             else:
                 rows[row, feature] = value
         rows = rows[:n]
-        rows += 0.0  # -0.0 becomes 0.0
         if not self._labelled:
             return rows, None
         if n_text == 0:

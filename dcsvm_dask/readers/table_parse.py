@@ -125,6 +125,13 @@ def parse_table(
                 pos += 1
             start = pos
             target = targets[column]
+            # Most numbers of many tables have one digit.
+            d = text[pos] - 48
+            fast = target >= 0 and not blanks and column + 1 < columns
+            if fast and 0 <= d <= 9 and text[pos + 1] == delimiter:
+                rows[n, target] = d
+                pos += 2
+                continue
             if target == LEFT_OUT:
                 pos = _skip_cell(text, pos, delimiter)
                 if pos < 0:
@@ -217,7 +224,7 @@ def parse_table(
                     return n, n_text, n_slow, NOT_FINITE, start, column
                 if single and (status == SLOW or np.float32(value) != value):
                     return n, n_text, n_slow, INEXACT, start, column
-                rows[n, target] = value
+                rows[n, target] = value + 0.0  # -0.0 becomes 0.0
             if status == SLOW:
                 if n_slow < slow.shape[0]:
                     slow[n_slow, 0] = n

@@ -32,6 +32,9 @@ from dcsvm_dask.storage.object_store import read_intact
 SMALL_BYTES = 64 << 10
 """Arrays up to this size are not compressed, which would cost more than it saves."""
 
+MOST_SHUFFLED = 255
+"""Largest size of an item that Blosc shuffles."""
+
 CHECKED_BYTES = 64 << 20
 """Reads of more bytes check first that all chunks exist."""
 
@@ -72,20 +75,29 @@ def create_array(
         If an array exists there.
     """
     kind = np.dtype(dtype)
-    # Level 1 packs at about 250 MB/s a core and 10 % larger than level 5, which packs at 40 MB/s.
-    pack = BloscCodec(cname="zstd", clevel=1, shuffle="shuffle")
+    sizes = tuple(max(1, c) for c in chunks)
+    # Packs and unpacks two to three times as fast as zstd's level 1, and 5 to 15 % larger.
+    pack = BloscCodec(
+        cname="lz4", clevel=5, shuffle="shuffle", typesize=_shuffled_bytes(kind.itemsize, sizes)
+    )
     try:
         return zarr.create_array(
             place.store(),
             shape=shape,
             dtype=kind,
-            chunks=tuple(max(1, c) for c in chunks),
+            chunks=sizes,
             compressors=[*([pack] if packed else []), Crc32cCodec()],
             fill_value=_fill_value(kind),
             config=_CONFIG,
         )
     except ContainsArrayError as error:
         raise InputError(f"{place}: an array exists there already") from error
+
+
+def _shuffled_bytes(itemsize: int, chunks: tuple[int, ...]) -> int:
+    """Return the size of what Blosc shuffles: a row, whose features are then packed one by one."""
+    row = itemsize * math.prod(chunks[1:])
+    return row if row <= MOST_SHUFFLED else itemsize
 
 
 def open_array(

@@ -134,7 +134,8 @@ def test_na_in_a_column_of_words(missing: str, tmp_path: Path) -> None:
         assert said == [
             (
                 "NA stands in 20% of the cells of the column 'alley' and is read as an empty cell; "
-                "where it is a category, write another word for it, or give --missing indicator"
+                "where it is a category, name the words of empty cells without it: --missing-words "
+                'WORD,..., or "" for none (in Python missing_words=[])'
             )
         ]
     other = np.where(EVERY % 5 == 1, "", WORDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,6 +34,11 @@ DAYS = "days"
 """Or one number: days since 1970, with the time as a fraction."""
 NUMBERS_OF_DATE = (*PARTS, DAYS)
 
+_DIRECTIVES = {
+    "Y": "year", "y": "year of two digits", "m": "month", "d": "day", "b": "month",
+    "B": "month", "H": "hour", "I": "hour", "p": "AM or PM", "M": "minute", "S": "second",
+}  # fmt: skip
+"""The parts of a form of dates, by the letters of strptime."""
 _THOUSANDS = {
     ".": (r"^[+-]?\d{1,3}([, '\x{2019}\x{a0}\x{202f}]\d{3})+(\.\d*)?$", "[, '\u2019\u00a0\u202f]"),
     ",": (r"^[+-]?\d{1,3}([. '\x{2019}\x{a0}\x{202f}]\d{3})*(,\d*)?$", "[. '\u2019\u00a0\u202f]"),
@@ -41,6 +47,18 @@ _THOUSANDS = {
 _SIGNS = "$€£¥%"
 """Of currencies and per cent, before or after a number."""
 _SIGNED = rf"^([+-]?)\s?[{_SIGNS}]?\s?([^{_SIGNS}]*?)\s?[{_SIGNS}]?$"
+
+
+def empty_words(chosen: Sequence[str] | None) -> tuple[str, ...]:
+    """Return what stands in cells without a value: nothing, and the chosen or the usual words."""
+    return MISSING_WORDS if chosen is None else ("", *chosen)
+
+
+def form_in_words(form: str) -> str:
+    """Return a form of dates as people say it: day/month/year for ``%d/%m/%Y``."""
+    return re.sub(
+        "%(.)", lambda found: _DIRECTIVES.get(found[1], found[0]), form.replace("T%", " %")
+    )
 
 
 def is_comment(line: str) -> bool:
@@ -80,20 +98,6 @@ def is_number(kind: Any) -> bool:
     )
 
 
-def words_of(column: Any) -> Any:
-    """Return the cells of a column of words without blanks around them; missing ones are null."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not is_text(column.type):  # numbers that are categories
-        column = pc.cast(column, pa.string())
-    if pa.types.is_dictionary(column.type) or not pa.types.is_string(column.type):
-        column = pc.cast(column, pa.string())
-    trimmed = pc.utf8_trim_whitespace(column)
-    missing = pc.is_in(trimmed, value_set=pa.array(MISSING_WORDS))
-    return pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
-
-
 def numbers_of(
     column: Any, decimal: str
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_], str | None]:
@@ -126,11 +130,7 @@ def numbers_of(
     as_they_are = _cast(column) if decimal == "." else None
     if as_they_are is not None:
         return as_they_are, none_wrong, "" if len(column) > column.null_count else None
-    words = words_of(column)
-    known = _cast(words) if decimal == "." else None
-    if known is not None:
-        return known, none_wrong, "" if len(words) > words.null_count else None
-    words, sign = _without_sign(words)
+    words, sign = _without_sign(column)
     grouped, separators = _THOUSANDS[decimal]
     plain = pc.if_else(
         pc.match_substring_regex(words, pattern=grouped),
@@ -144,6 +144,11 @@ def numbers_of(
     values = pc.cast(pc.if_else(good, plain, pa.scalar(None, pa.string())), pa.float64())
     numbers = _filled(values)
     return numbers, ~np.asarray(good), None if np.isnan(numbers).all() else sign
+
+
+def is_parsed_as_numbers(words: Any) -> bool:
+    """Return whether words are numbers as they stand, or missing."""
+    return _cast(words) is not None
 
 
 def _without_sign(words: Any) -> tuple[Any, str]:
@@ -162,10 +167,16 @@ def _without_sign(words: Any) -> tuple[Any, str]:
 
 def missing_of(column: Any) -> NDArray[np.bool_]:
     """Return which cells of a column have no value."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    cells = words_of(column) if is_text(column.type) else column
-    return np.asarray(pc.is_null(cells, nan_is_null=True))
+    if not pa.types.is_dictionary(column.type):
+        return np.asarray(pc.is_null(column, nan_is_null=True))
+    gone = np.asarray(pc.is_null(column.dictionary))
+    if not (column.null_count or gone.any()):
+        return np.zeros(len(column), np.bool_)
+    codes = column.indices.fill_null(len(gone)).to_numpy(zero_copy_only=False)
+    return np.append(gone, True)[codes]
 
 
 def flags_in(words: Sequence[str]) -> dict[str, float] | None:
@@ -216,9 +227,8 @@ def date_parts(column: Any, form: str | None) -> tuple[NDArray[np.float64], NDAr
     if is_date(column.type):
         dates = pc.cast(column, pa.timestamp("us", tz=getattr(column.type, "tz", None)))
     else:
-        words = words_of(column)
-        dates = pc.strptime(words, format=form, unit="s", error_is_null=True)
-        wrong = np.asarray(pc.and_(pc.is_null(dates), pc.is_valid(words)))
+        dates = pc.strptime(column, format=form, unit="s", error_is_null=True)
+        wrong = np.asarray(pc.and_(pc.is_null(dates), pc.is_valid(column)))
     found = [pc.year(dates), pc.month(dates), pc.day(dates), pc.day_of_week(dates), pc.hour(dates)]
     microseconds = pc.cast(pc.cast(dates, pa.timestamp("us")), pa.int64())
     days = pc.divide(pc.cast(microseconds, pa.float64(), safe=False), 86_400e6)

@@ -23,29 +23,37 @@ class Choices:
     ----------
     columns : tuple of str
         The features; empty: all columns but the label and those that are dropped.
-    one_hot : "auto" or tuple of str
-        Columns that become a feature for each category; "auto": all columns of up to 50
-        words.
+    one_hot : tuple of str
+        Columns that become a feature for each category.
+    auto : bool
+        Whether all other columns of up to 50 words do, too.
     ordinal : dict of str to tuple of str
         Columns of ordered words, with the words from low to high.
     missing : {"refuse", "drop", "median", "indicator"}
     dates : {"drop", "parts", "days"} or None
         None: a column of dates is refused.
     decimal : {".", ","}
+    missing_words : tuple of str or None
+        Words that mean a missing cell, beside an empty one; None: the usual ones.
     """
 
     columns: tuple[str, ...] = ()
-    one_hot: str | tuple[str, ...] = ()
+    one_hot: tuple[str, ...] = ()
+    auto: bool = False
     ordinal: dict[str, tuple[str, ...]] = field(default_factory=dict)
     missing: str = "refuse"
     dates: str | None = None
     decimal: str = "."
+    missing_words: tuple[str, ...] | None = None
 
     @property
     def given(self) -> dict[str, Any]:
-        """The choices that are not the usual ones, by name."""
-        usual = Choices()
-        return {name: value for name, value in vars(self).items() if value != getattr(usual, name)}
+        """The choices that are not the usual ones, by the names that users give them."""
+        usual, found = Choices(), dict[str, Any]()
+        for name, value in vars(self).items():
+            if value != getattr(usual, name):
+                found["one_hot" if name == "auto" else name] = value
+        return found
 
     @classmethod
     def of(
@@ -56,6 +64,7 @@ class Choices:
         missing: Any = "refuse",
         dates: Any = None,
         decimal: Any = ".",
+        missing_words: Any = None,
     ) -> Choices:
         """Return checked choices.
 
@@ -72,9 +81,18 @@ class Choices:
             if value not in known:
                 named = ", ".join(repr(one) for one in known if one is not None)
                 raise InputError(f"{word} must be one of {named}, got {value!r:.80}")
-        hot = AUTO if one_hot == AUTO else _names("one_hot", one_hot)
-        found = cls(_names("columns", columns), hot, _levels(ordinal), missing, dates, decimal)
-        both = set(hot) & set(found.ordinal) if hot != AUTO else set()
+        hot = (AUTO,) if one_hot == AUTO else _names("one_hot", one_hot)
+        found = cls(
+            _names("columns", columns),
+            tuple(name for name in hot if name != AUTO),
+            AUTO in hot,
+            _levels(ordinal),
+            missing,
+            dates,
+            decimal,
+            _words(missing_words),
+        )
+        both = set(found.one_hot) & set(found.ordinal)
         if both:
             raise InputError(f"{min(both)}: is named by one_hot and by ordinal; choose one")
         return found
@@ -82,7 +100,7 @@ class Choices:
     @property
     def named(self) -> tuple[str, ...]:
         """The columns that one_hot and ordinal name."""
-        return (*(() if self.one_hot == AUTO else self.one_hot), *self.ordinal)
+        return (*self.one_hot, *self.ordinal)
 
 
 def parse_names(text: str) -> tuple[str, ...]:
@@ -116,6 +134,15 @@ def _names(word: str, given: Any) -> tuple[str, ...]:
     if not all(isinstance(name, str) for name in given):
         raise InputError(f"{word} must be a list of names of columns, got {given!r:.80}")
     return tuple(given)
+
+
+def _words(given: Any) -> tuple[str, ...] | None:
+    """Return the words of missing cells; an empty cell is one without being named."""
+    if given is None:
+        return None
+    if isinstance(given, str) or not all(isinstance(word, str) for word in given):
+        raise InputError(f"missing_words must be a list of words, got {given!r:.80}")
+    return tuple(sorted({word.strip() for word in given} - {""}))
 
 
 def _levels(given: Any) -> dict[str, tuple[str, ...]]:

@@ -13,14 +13,29 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.encoding import shown_encoding
 from dcsvm_dask.readers.files import read_top, text_blocks
-from dcsvm_dask.readers.preparing.cells import COMMENT, MISSING_WORDS, is_comment
-from dcsvm_dask.readers.preparing.raw import NotNumbersError
+from dcsvm_dask.readers.preparing.cells import (
+    COMMENT,
+    MISSING_WORDS,
+    is_comment,
+    is_parsed_as_numbers,
+)
+from dcsvm_dask.readers.preparing.records import QUOTE, end_of_records
+from dcsvm_dask.readers.preparing.words import tidy
 from dcsvm_dask.readers.source import BLOCK_BYTES, Reading
 from dcsvm_dask.readers.table import check_first_line, find_delimiter
+
+UNCLOSED = "has a cell whose quotation marks do not close"
+BLANK = 32
+"""The largest byte that is a blank or an end of a line."""
+
+
+class _NotNumbersError(Exception):
+    """A column that was to be read as numbers has other words."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +134,8 @@ class CsvTable:
         Mark before the decimals of numbers.
     known : sequence of str, optional
         Names that a header has.
+    missing_words : sequence of str
+        What stands in cells without a value.
     """
 
     is_text = True
@@ -131,8 +148,9 @@ class CsvTable:
         encoding: str | None = None,
         decimal: str = ".",
         known: Sequence[str] | None = None,
+        missing_words: Sequence[str] = MISSING_WORDS,
     ) -> None:
-        self.name, self._encoding = path, encoding
+        self.name, self._encoding, self._missing = path, encoding, list(missing_words)
         text, codec = read_top(path, encoding)
         self._head = read_text_head(path, text, header, decimal, known)
         self.names, self.n_columns = self._head.names, self._head.n_columns
@@ -141,11 +159,26 @@ class CsvTable:
         )
 
     def batches(self, wanted: Sequence[int], numbers: Collection[int] = ()) -> Iterator[list[Any]]:
-        """Yield columns of words, or of numbers, of consecutive rows."""
+        """Yield columns of words, each of them once, or of numbers, of consecutive rows."""
+        wrong, numbers = list[int](), {*numbers}.intersection(wanted)
+        for text in self._blocks():
+            batch = None
+            while batch is None:
+                try:
+                    batch = self._parsed(text, wanted, numbers, wrong)
+                except _NotNumbersError:
+                    # Where no column is found out they differ by what counts as a blank.
+                    numbers -= self._words_among(text, sorted(numbers)) or {*numbers}
+            yield batch
+
+    def _parsed(
+        self, text: NDArray[np.uint8], wanted: Sequence[int], numbers: set[int], wrong: list[int]
+    ) -> list[Any]:
+        """Return some columns of whole records; `wrong` gets the number of cells of a bad one."""
         import pyarrow as pa
         from pyarrow import csv as pa_csv
 
-        head, wrong = self._head, list[int]()
+        head = self._head
 
         def note(row: Any) -> str:
             wrong.append(row.actual_columns)
@@ -153,26 +186,57 @@ class CsvTable:
 
         called = [str(k) for k in range(head.n_cells)]
         chosen = [called[k] for k in wanted] or called[:1]
-        types = dict.fromkeys(called, pa.string())
+        types = dict.fromkeys(called, pa.dictionary(pa.int32(), pa.string()))
         types |= {called[k]: pa.float64() for k in numbers}
-        text = io.BufferedReader(_Text(self.name, self._encoding, head, comments=head.comments))
         try:
-            reader = pa_csv.open_csv(
-                pa.PythonFile(text, mode="r"),
-                pa_csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, column_names=called),
+            table = pa_csv.read_csv(
+                pa.BufferReader(pa.py_buffer(text)),
+                pa_csv.ReadOptions(
+                    use_threads=False, block_size=len(text) + 1, column_names=called
+                ),
                 pa_csv.ParseOptions(
-                    delimiter=head.delimiter, newlines_in_values=True, invalid_row_handler=note
+                    delimiter=head.delimiter,
+                    newlines_in_values=bool((text == QUOTE).any()),
+                    invalid_row_handler=note,
                 ),
                 pa_csv.ConvertOptions(
-                    column_types=types, include_columns=chosen, null_values=MISSING_WORDS
+                    column_types=types,
+                    include_columns=chosen,
+                    null_values=self._missing,
+                    check_utf8=False,  # checked where text is read
                 ),
             )
-            for batch in reader:
-                yield [batch.column(chosen.index(called[k])) for k in wanted]
         except pa.ArrowInvalid as error:
             if numbers and not wrong and "conversion error" in str(error):
-                raise NotNumbersError from error
+                raise _NotNumbersError from error
             raise self._refused(wrong, error) from error
+        columns = [table.column(chosen.index(called[k])) for k in wanted]
+        return [one.chunk(0) if one.num_chunks == 1 else one.combine_chunks() for one in columns]
+
+    def _words_among(self, text: NDArray[np.uint8], columns: list[int]) -> set[int]:
+        """Return which columns have a cell that is no number."""
+        cells = [tidy(one, self._missing) for one in self._parsed(text, columns, set(), [])]
+        return {
+            k
+            for k, column in zip(columns, cells, strict=True)
+            if not is_parsed_as_numbers(column.dictionary)
+        }
+
+    def _blocks(self) -> Iterator[NDArray[np.uint8]]:
+        """Yield whole records."""
+        head, left = self._head, np.zeros(0, np.uint8)
+        for block, line in text_blocks(self.name, encoding=self._encoding):
+            text = _kept(self.name, head, block, line, comments=head.comments)
+            text = np.concatenate([left, text]) if len(left) else text
+            end = end_of_records(text, head.delimiter)
+            text, left = text[:end], text[end:]
+            if len(left) > BLOCK_BYTES:
+                break
+            if _has_cells(text):
+                yield text
+        if _has_cells(left):
+            line = max(line for line, _ in self._records())
+            raise InputError(f"{self.name}, line {line}: {UNCLOSED}")
 
     def where(self, row: int) -> str:
         """Return the line of a row."""
@@ -192,7 +256,10 @@ class CsvTable:
         reader = csv.reader(lines, delimiter=head.delimiter)
         while True:
             line = head.skip_lines + reader.line_num + 1
-            cells = next(reader, None)
+            try:
+                cells = next(reader, None)
+            except csv.Error as error:  # a cell that is longer than any
+                raise InputError(f"{self.name}, line {line}: {UNCLOSED}") from error
             if cells is None:
                 return
             blank = not cells or (len(cells) == 1 and not cells[0].strip())
@@ -233,37 +300,46 @@ class _Text(io.RawIOBase):
             block = next(self._blocks, None)
             if block is None:
                 return 0
-            self._left = memoryview(self._kept(*block))
+            kept = _kept(self._name, self._head, *block, comments=self._comments)
+            self._left = memoryview(kept.tobytes())
         size = min(len(buffer), len(self._left))
         buffer[:size] = self._left[:size]
         self._left = self._left[size:]
         return size
 
-    def _kept(self, text: Any, line: int) -> bytes:
-        begin, end, skip = 0, text.size - 16, self._head.skip_lines
-        if line <= skip:
-            ends = np.flatnonzero(text[:end] == 10)
-            begin = int(ends[min(skip - line, ends.size - 1)]) + 1
-            line = skip + 1
-        found = text[begin:end].tobytes()
-        if not self._comments or COMMENT.encode() not in found:
-            return found
-        lines = found.split(b"\n")
-        rows = [
-            k for k, one in enumerate(lines) if not is_comment(one[:8].decode("utf-8", "replace"))
-        ]
-        for k in sorted(set(range(len(lines))) - set(rows)):
-            self._check_comment(lines[k], line + k)
-        return b"\n".join(lines[k] for k in rows)
 
-    def _check_comment(self, comment: bytes, line: int) -> None:
-        """Refuse a comment that may be a row, which would be lost without a word."""
-        cells = comment.count(self._head.delimiter.encode()) + 1
-        if cells == self._head.n_cells:
-            raise InputError(
-                f"{self._name}, line {line}: begins with {COMMENT} as a comment does, but has "
-                f"{cells} cells as a row: delete it, or put its first cell in quotation marks"
-            )
+def _has_cells(text: NDArray[np.uint8]) -> bool:
+    """Return whether a text has more than blanks; its beginning mostly says so."""
+    return bool((text[:1000] > BLANK).any() or (text > BLANK).any())
+
+
+def _kept(
+    name: str, head: TextHead, text: NDArray[np.uint8], line: int, *, comments: bool
+) -> NDArray[np.uint8]:
+    """Return a block of text without the lines before the rows, and perhaps without comments."""
+    begin, end, skip = 0, text.size - 16, head.skip_lines
+    if line <= skip:
+        ends = np.flatnonzero(text[:end] == 10)
+        begin = int(ends[min(skip - line, ends.size - 1)]) + 1
+        line = skip + 1
+    found = text[begin:end]
+    if not comments or not (found == ord(COMMENT)).any():
+        return found
+    lines = found.tobytes().split(b"\n")
+    rows = [k for k, one in enumerate(lines) if not is_comment(one[:8].decode("utf-8", "replace"))]
+    for k in sorted(set(range(len(lines))) - set(rows)):
+        _check_comment(name, head, lines[k], line + k)
+    return np.frombuffer(b"\n".join(lines[k] for k in rows), np.uint8)
+
+
+def _check_comment(name: str, head: TextHead, comment: bytes, line: int) -> None:
+    """Refuse a comment that may be a row, which would be lost without a word."""
+    cells = comment.count(head.delimiter.encode()) + 1
+    if cells == head.n_cells:
+        raise InputError(
+            f"{name}, line {line}: begins with {COMMENT} as a comment does, but has "
+            f"{cells} cells as a row: delete it, or put its first cell in quotation marks"
+        )
 
 
 def _is_number(cell: str, decimal: str) -> bool:

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
-from dcsvm_dask.readers.preparing.cells import DAYS
+from dcsvm_dask.readers.preparing.cells import DAYS, form_in_words
 from dcsvm_dask.readers.preparing.encoders import DATE, FLAG, NUMBER, ONE_HOT, ORDINAL, Encoder
 
 SHOWN = 8
 """Categories that are named."""
-_DIRECTIVES = {
-    "Y": "year", "y": "year of two digits", "m": "month", "d": "day", "b": "month",
-    "B": "month", "H": "hour", "I": "hour", "p": "AM or PM", "M": "minute", "S": "second",
-}  # fmt: skip
-"""The parts of a form of dates, by the letters of strptime."""
 
 
 def described(encoder: Encoder) -> str | None:
@@ -22,13 +15,6 @@ def described(encoder: Encoder) -> str | None:
     if encoder.kind == NUMBER and encoder.form is None and not filled:
         return None
     return _what(encoder) + filled
-
-
-def form_in_words(form: str) -> str:
-    """Return a form of dates as people say it: day/month/year for ``%d/%m/%Y``."""
-    return re.sub(
-        "%(.)", lambda found: _DIRECTIVES.get(found[1], found[0]), form.replace("T%", " %")
-    )
 
 
 def _what(encoder: Encoder) -> str:

@@ -6,9 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dcsvm_dask.readers.preparing.cells import is_text
-from dcsvm_dask.readers.preparing.described import form_in_words
+import numpy as np
+
+from dcsvm_dask.readers.preparing.cells import form_in_words, is_text
 from dcsvm_dask.readers.preparing.encoders import DATE, ONE_HOT, ORDINAL, Encoder
+from dcsvm_dask.readers.preparing.words import different
 
 if TYPE_CHECKING:
     from dcsvm_dask.readers.preparing.learning import ColumnFacts
@@ -35,21 +37,24 @@ class NaCells:
 
     def update(self, batch: Sequence[Any]) -> None:
         """Add the cells of a batch, a `pyarrow.Array` for each column."""
-        import pyarrow as pa
         import pyarrow.compute as pc
 
         self._n_rows += len(batch[0])
         for name, column in zip(self._counts, batch, strict=True):
-            if is_text(column.type) and not pa.types.is_null(column.type):
-                trimmed = pc.utf8_trim_whitespace(pc.cast(column, pa.string()))
-                self._counts[name] += pc.sum(pc.equal(trimmed, NA)).as_py() or 0
+            if is_text(column.type):
+                words, _, counts = different(column)
+                trimmed = pc.utf8_trim_whitespace(words)
+                is_na = np.asarray(pc.fill_null(pc.equal(trimmed, NA), False))
+                self._counts[name] += int(counts[is_na].sum())
 
     def share(self, name: str) -> float:
         """Return the share of a column's cells that are the word NA."""
         return self._counts[name] / max(1, self._n_rows)
 
 
-def doubts(facts: Sequence[ColumnFacts], encoders: Sequence[Encoder], na: NaCells) -> list[str]:
+def doubts(
+    facts: Sequence[ColumnFacts], encoders: Sequence[Encoder], na: NaCells | None
+) -> list[str]:
     """Return a sentence for each doubt about what columns became.
 
     Parameters
@@ -58,7 +63,8 @@ def doubts(facts: Sequence[ColumnFacts], encoders: Sequence[Encoder], na: NaCell
         Of all columns.
     encoders : sequence of Encoder
         Of those that are features.
-    na : NaCells
+    na : NaCells or None
+        None: the user has said which words are missing cells.
     """
     known = {one.name: one for one in facts}
     found = [
@@ -119,12 +125,13 @@ def _all_dates(words: Sequence[str], form: str) -> bool:
     return True
 
 
-def _of_na(encoder: Encoder, na: NaCells) -> str | None:
-    share = na.share(encoder.name)
+def _of_na(encoder: Encoder, na: NaCells | None) -> str | None:
+    share = 0.0 if na is None else na.share(encoder.name)
     # With an indicator it is a category: the feature that says which cells are empty.
     if encoder.kind not in (ONE_HOT, ORDINAL) or encoder.indicator or share <= NA_SHARE:
         return None
     return (
         f"NA stands in {share:.0%} of the cells of the column {encoder.name!r} and is read as an "
-        "empty cell; where it is a category, write another word for it, or give --missing indicator"
+        "empty cell; where it is a category, name the words of empty cells without it: "
+        '--missing-words WORD,..., or "" for none (in Python missing_words=[])'
     )

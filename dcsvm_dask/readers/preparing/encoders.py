@@ -16,9 +16,11 @@ from dcsvm_dask.readers.preparing.cells import (
     date_parts,
     flags_in,
     is_date,
+    is_number,
     numbers_of,
-    words_of,
 )
+from dcsvm_dask.readers.preparing.features import Features
+from dcsvm_dask.readers.preparing.words import different
 from dcsvm_dask.readers.source import FILL_IN
 
 NUMBER, FLAG, ONE_HOT, ORDINAL, DATE = "number", "flag", "one-hot", "ordinal", "date"
@@ -90,39 +92,44 @@ class Encoder:
         as_it_is = self.fill is None and self.form is None and not self.indicator
         return self.kind == NUMBER and as_it_is
 
-    def encode(
-        self, column: Any, decimal: str, counts: CellCounts | None = None
-    ) -> NDArray[np.float64]:
+    @property
+    def is_plain_number(self) -> bool:
+        """Whether the column is of numbers without signs, where cells may be missing."""
+        return self.kind == NUMBER and self.form is None
+
+    def encode(self, column: Any, decimal: str, counts: CellCounts | None = None) -> Features:
         """Return the features of some cells.
 
         Parameters
         ----------
         column : pyarrow.Array
+            Its words as `tidy` returns them.
         decimal : {".", ","}
         counts : CellCounts, optional
             Counts cells that are filled in or hold an unknown category.
 
         Returns
         -------
-        ndarray, shape (n, len(features)), float64
+        Features
 
         Raises
         ------
         BadCellError
             If a cell is missing and there is no value to fill in, or is not of the column's kind.
         """
-        values, missing = self._values(column, decimal)
+        cells, codes, times = column, None, None
+        as_it_is = {NUMBER: is_number, DATE: is_date}.get(self.kind)
+        if as_it_is is None or not as_it_is(column.type):
+            cells, codes, times = different(column)
+        values, missing = self._values(cells, codes, decimal)
         if missing.any():
             if self.fill is None and not self.indicator:
-                raise BadCellError(
-                    int(np.flatnonzero(missing)[0]),
-                    self.name,
-                    f"is empty; {FILL_IN}",
-                )
+                raise BadCellError(_first(missing, codes), self.name, f"is empty; {FILL_IN}")
+            values = values if values.flags.writeable else values.copy()
             values[missing] = self._stand_in(values.shape[1])
         if counts is not None:
-            self._count(values, missing, counts)
-        return np.column_stack([values, missing]) if self.indicator else values
+            self._count(values, missing, times, counts)
+        return Features(np.column_stack([values, missing]) if self.indicator else values, codes)
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON values, for `from_json`."""
@@ -138,72 +145,90 @@ class Encoder:
         return cls(**{**value, "words": tuple(map(str, value["words"])), "fill": fill})
 
     def _count(
-        self, values: NDArray[np.float64], missing: NDArray[np.bool_], counts: CellCounts
+        self,
+        values: NDArray[np.float64],
+        missing: NDArray[np.bool_],
+        times: NDArray[np.int64] | None,
+        counts: CellCounts,
     ) -> None:
+        """Count cells, each of which occurs so many times."""
+        times = np.ones(len(values), np.int64) if times is None else times
         if missing.any():
-            counts.filled[self.name] += int(missing.sum())
+            counts.filled[self.name] += int(times[missing].sum())
         if self.kind == ONE_HOT:
             unknown = ~(missing | values.any(axis=1))
             if unknown.any():
-                counts.unknown[self.name] += int(unknown.sum())
+                counts.unknown[self.name] += int(times[unknown].sum())
 
     def _stand_in(self, width: int) -> NDArray[np.float64]:
         if self.kind == ONE_HOT:
             return np.array([float(word == self.fill) for word in self.words])
         return np.broadcast_to(np.array(self.fill or 0.0, np.float64), (width,))
 
-    def _values(self, column: Any, decimal: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the features, NaN or 0 where cells are missing, and which cells are."""
+    def _values(
+        self, cells: Any, codes: NDArray[np.int64] | None, decimal: str
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the features, NaN or 0 where cells are missing, and which cells are.
+
+        The codes say which of the cells each row has, for messages.
+        """
         if self.kind == NUMBER:
-            numbers, wrong, sign = numbers_of(column, decimal)
+            numbers, wrong, sign = numbers_of(cells, decimal)
             if wrong.any():  # yes and no, which another format has as 1 and 0
-                numbers, wrong = _with_flags(column, numbers, wrong)
-            self._refuse(wrong, column, "is not a number")
-            self._check_sign(sign, numbers)
+                numbers, wrong = _with_flags(cells, numbers, wrong)
+            self._refuse(wrong, cells, codes, "is not a number")
+            self._check_sign(sign, numbers, codes)
             return numbers[:, None], np.isnan(numbers)
         if self.kind == DATE:
             form = self.form
-            if form is None and not is_date(column.type):  # another format had a type of dates
-                form = date_format(words_of(column)) or DATE_FORMATS[0]
-            parts, wrong = date_parts(column, form)
-            self._refuse(wrong, column, f"is not a date like {form}")
+            if form is None and not is_date(cells.type):  # another format had a type of dates
+                form = date_format(cells) or DATE_FORMATS[0]
+            parts, wrong = date_parts(cells, form)
+            self._refuse(wrong, cells, codes, f"is not a date like {form}")
             missing = np.asarray(np.isnan(parts).any(axis=1))
             return parts[:, [NUMBERS_OF_DATE.index(part) for part in self.words]], missing
-        words = words_of(column)
-        missing = np.asarray(words.is_null())
+        missing = np.asarray(cells.is_null())
         if self.kind == ONE_HOT:
-            return _indicators(words, self.words), missing
-        distinct = words.unique().drop_null().to_pylist()
-        known = flags_in(distinct) if self.kind == FLAG else None
+            return _indicators(cells, self.words), missing
+        known = flags_in(cells.drop_null().to_pylist()) if self.kind == FLAG else None
         if self.kind == ORDINAL:
             known = {word: float(k) for k, word in enumerate(self.words)}
-        numbers = _looked_up(words, known or {})
+        numbers = _looked_up(cells, known or {})
         what = "is neither yes nor no" if self.kind == FLAG else "is not " + ", ".join(self.words)
-        self._refuse(np.isnan(numbers) & ~missing, column, what)
+        self._refuse(np.isnan(numbers) & ~missing, cells, codes, what)
         return numbers[:, None], missing
 
-    def _check_sign(self, sign: str | None, numbers: NDArray[np.float64]) -> None:
+    def _check_sign(
+        self, sign: str | None, numbers: NDArray[np.float64], codes: NDArray[np.int64] | None
+    ) -> None:
         """Refuse numbers with another sign than those of the training rows, or without a %."""
         if sign is None or sign == (self.form or "") or (not sign and self.form != "%"):
             return
         said = f"is a number {_with(sign)}, and those of the training rows are {_with(self.form)}"
-        raise BadCellError(int(np.flatnonzero(~np.isnan(numbers))[0]), self.name, said)
+        raise BadCellError(_first(~np.isnan(numbers), codes), self.name, said)
 
-    def _refuse(self, wrong: NDArray[np.bool_], column: Any, what: str) -> None:
+    def _refuse(
+        self, wrong: NDArray[np.bool_], cells: Any, codes: NDArray[np.int64] | None, what: str
+    ) -> None:
         if wrong.any():
-            row = int(np.flatnonzero(wrong)[0])
-            raise BadCellError(row, self.name, f"{what}: {shown(column[row])}")
+            row = _first(wrong, codes)
+            cell = cells[row if codes is None else int(codes[row])]
+            raise BadCellError(row, self.name, f"{what}: {shown(cell)}")
+
+
+def _first(chosen: NDArray[np.bool_], codes: NDArray[np.int64] | None) -> int:
+    """Return the first row that has one of the chosen cells."""
+    return int(np.argmax(chosen if codes is None else chosen[codes]))
 
 
 def _with_flags(
     column: Any, numbers: NDArray[np.float64], wrong: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return numbers in which words for yes and no are 1 and 0, and which cells are neither."""
-    words = words_of(column)
-    known = flags_in([word for word in words.unique().drop_null().to_pylist() if word not in "01"])
+    known = flags_in([word for word in column.drop_null().to_pylist() if word not in "01"])
     if known is None:
         return numbers, wrong
-    looked_up = _looked_up(words, known)
+    looked_up = _looked_up(column, known)
     return np.where(wrong, looked_up, numbers), wrong & np.isnan(looked_up)
 
 

@@ -16,15 +16,15 @@ from dcsvm_dask.readers.preparing.cells import (
     DAYS,
     NUMBERS_OF_DATE,
     PARTS,
-    date_format,
     date_parts,
     flags_in,
     is_date,
+    is_text,
     missing_of,
     numbers_of,
-    words_of,
 )
-from dcsvm_dask.readers.preparing.choices import AUTO, Choices
+from dcsvm_dask.readers.preparing.choices import Choices
+from dcsvm_dask.readers.preparing.date_forms import DateForms
 from dcsvm_dask.readers.preparing.encoders import (
     DATE,
     FLAG,
@@ -35,6 +35,7 @@ from dcsvm_dask.readers.preparing.encoders import (
     Encoder,
     shown,
 )
+from dcsvm_dask.readers.preparing.words import different
 
 MOST_CATEGORIES = 1000
 """Of a column that becomes a feature for each."""
@@ -60,10 +61,14 @@ class ColumnFacts:
     decimal : {".", ","}
     keeps : bool
         Whether its numbers are kept, for their median.
+    is_text : bool
+        Whether its numbers are parsed text, and so written without a sign.
     """
 
-    def __init__(self, name: str, *, as_words: bool, decimal: str, keeps: bool) -> None:
-        self.name = name
+    def __init__(
+        self, name: str, *, as_words: bool, decimal: str, keeps: bool, is_text: bool = False
+    ) -> None:
+        self.name, self._is_text = name, is_text
         self._as_words, self._decimal, self._keeps = as_words, decimal, keeps
         self.n_missing, self.n_wrong, self.n_numbers = 0, 0, 0
         self.first_missing: int | None = None
@@ -71,12 +76,11 @@ class ColumnFacts:
         self.signs: set[str] = set()
         self.words: Counter[str] = Counter()
         self.has_many = False
-        self.form: str | None = None
-        self.n_date_batches, self.n_other_batches = 0, 0
+        self.dates = DateForms()
         self.typed_date = False
         self.hours = False
         self._numbers: list[NDArray[np.float64]] = []
-        self._parts: list[NDArray[np.float64]] = []
+        self._dates: list[tuple[Any, NDArray[np.int64]]] = []
 
     def update(self, column: Any, rows: NDArray[np.int64]) -> None:
         """Add cells.
@@ -84,33 +88,55 @@ class ColumnFacts:
         Parameters
         ----------
         column : pyarrow.Array
+            Its words as `tidy` returns them.
         rows : ndarray of int64
             The numbers of their rows, for messages.
         """
         if is_date(column.type):
             self._note_missing(missing_of(column), rows)
             self.typed_date = True
-            self._look_at_dates(column, None)
-            return
+            self._look_at_dates(column, np.ones(len(column), np.int64))
+        elif self._as_words or is_text(column.type):
+            self._look_at_words(column, rows)
+        else:
+            numbers, _, _ = numbers_of(column, self._decimal)
+            missing = np.isnan(numbers)
+            self._note_missing(missing, rows)
+            self._keep(numbers[~missing])
+            if self._is_text and not missing.all():
+                self.signs.add("")
+
+    def _look_at_words(self, column: Any, rows: NDArray[np.int64]) -> None:
+        words, codes, counts = different(column)
         if self._as_words:
-            self._note_missing(missing_of(column), rows)
-            self._count(words_of(column))
+            self._note_missing(np.asarray(words.is_null())[codes], rows)
+            self._count(words, counts)
             return
-        numbers, wrong, sign = numbers_of(column, self._decimal)
+        numbers, wrong, sign = numbers_of(words, self._decimal)
         missing = np.isnan(numbers) & ~wrong
-        self._note_missing(missing, rows)
+        if missing.any():
+            self._note_missing(missing[codes], rows)
         good = ~(missing | wrong)
-        self.n_numbers += int(good.sum())
-        if self._keeps:
-            self._numbers.append(numbers[good])
         if sign is not None:
             self.signs.add(sign)
+        if good.any():
+            self._keep(numbers[codes][good[codes]])
         if wrong.any():
-            first = int(np.flatnonzero(wrong)[0])
+            first = int(np.flatnonzero(wrong[codes])[0])
             if self.first_wrong is None:
-                self.first_wrong = int(rows[first]), shown(column[first])
-            self.n_wrong += int(wrong.sum())
-            self._count_words(words_of(column))
+                self.first_wrong = int(rows[first]), shown(words[codes[first]])
+            self.n_wrong += int(counts[wrong].sum())
+            first_rows = np.zeros(len(words), np.int64)
+            first_rows[codes[::-1]] = rows[::-1]  # of several the last one stays
+            self.dates.update(words, first_rows, counts)
+            if self.dates.possible:
+                self._look_at_dates(words, counts)
+            self._count(words, counts)
+
+    def _keep(self, numbers: NDArray[np.float64]) -> None:
+        self.n_numbers += len(numbers)
+        if self._keeps:
+            self._numbers.append(numbers)
 
     def _note_missing(self, missing: NDArray[np.bool_], rows: NDArray[np.int64]) -> None:
         if missing.any():
@@ -126,7 +152,8 @@ class ColumnFacts:
     @property
     def nbytes(self) -> int:
         """Bytes of the numbers that are kept."""
-        return sum(values.nbytes for values in (*self._numbers, *self._parts))
+        parts = (array.nbytes for pair in self._dates for array in pair)
+        return sum(values.nbytes for values in self._numbers) + sum(parts)
 
     def median(self) -> float:
         """Return the median of the numbers that were kept; 0 without any."""
@@ -134,38 +161,39 @@ class ColumnFacts:
 
     def median_date(self, parts: Sequence[str]) -> tuple[float, ...]:
         """Return the median of some numbers of the dates that were kept."""
-        medians = np.median(np.concatenate(self._parts), axis=0).tolist()
-        return tuple(medians[NUMBERS_OF_DATE.index(part)] for part in parts)
+        values = np.concatenate([date_parts(date, self.dates.form)[0] for date, _ in self._dates])
+        counts = np.concatenate([count for _, count in self._dates])
+        there = ~np.isnan(values).any(axis=1)
+        values, counts = values[there], counts[there]
+        return tuple(
+            _weighted_median(values[:, NUMBERS_OF_DATE.index(part)], counts) for part in parts
+        )
 
     def usual_word(self) -> str | None:
         """Return the most frequent word, of several the first in the alphabet."""
         return min(self.words, key=lambda word: (-self.words[word], word), default=None)
 
-    def _count_words(self, words: Any) -> None:
-        """Count words that are no numbers, and look whether they are dates."""
-        form = date_format(words)
-        if form is None:
-            self.n_other_batches += 1
-        else:
-            self.n_date_batches += 1
-            self.form = form if self.form in (None, form) else ""
-            self._look_at_dates(words, form)
-        self._count(words)
-
-    def _look_at_dates(self, column: Any, form: str | None) -> None:
-        parts, _ = date_parts(column, form)
-        parts = parts[~np.isnan(parts).any(axis=1)]
+    def _look_at_dates(self, dates: Any, counts: NDArray[np.int64]) -> None:
+        parts, _ = date_parts(dates, self.dates.form)
         self.hours |= bool((parts[:, PARTS.index("hour")] > 0).any())
         if self._keeps:
-            self._parts.append(parts)
+            self._dates.append((dates, counts))
 
-    def _count(self, words: Any) -> None:
+    def _count(self, words: Any, counts: NDArray[np.int64]) -> None:
         if self.has_many:
             return
-        for entry in words.value_counts().to_pylist():
-            if entry["values"] is not None:
-                self.words[entry["values"]] += entry["counts"]
+        for word, count in zip(words.to_pylist(), counts.tolist(), strict=True):
+            if word is not None:
+                self.words[word] += count
         self.has_many = len(self.words) > MOST_WORDS
+
+
+def _weighted_median(values: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
+    """Return the median of values that occur so many times each."""
+    order = np.argsort(values)
+    upto = np.cumsum(counts[order])
+    middle = [(upto[-1] - 1) // 2, upto[-1] // 2]
+    return float(values[order][np.searchsorted(upto, middle, side="right")].mean())
 
 
 def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
@@ -188,12 +216,12 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
         )
     if name in choices.ordinal:
         return _ordinal(facts, choices.ordinal[name], fill, shows)
-    if choices.one_hot != AUTO and name in choices.one_hot:
+    if name in choices.one_hot:
         return _one_hot(facts, fill, shows)
-    is_dates = facts.typed_date or (
-        bool(facts.form) and not facts.n_other_batches and not facts.n_numbers
-    )
-    if is_dates:
+    if facts.dates.odd is not None and choices.dates != "drop":
+        raise BadCellError(facts.dates.odd[0], name, facts.dates.odd[1])
+    is_dates = facts.dates.form is not None and not facts.n_numbers
+    if is_dates or facts.typed_date or facts.dates.odd is not None:
         if choices.dates == "drop":
             return None
         if choices.dates is None:
@@ -206,7 +234,7 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
         if choices.dates == DAYS:
             parts = (DAYS,)
         middle = facts.median_date(parts) if fill else None
-        return Encoder(name, DATE, parts, facts.form, middle, shows)
+        return Encoder(name, DATE, parts, facts.dates.form, middle, shows)
     if not facts.n_wrong:
         if len(facts.signs) > 1:
             raise InputError(
@@ -228,7 +256,7 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
         raise BadCellError(row, name, f"is not a number: {word}{hint}")
     signed = all(map(_SIGNS.fullmatch, facts.words))
     few = not facts.has_many and len(facts.words) <= MANY_CATEGORIES
-    if choices.one_hot == AUTO and few and not signed:
+    if choices.auto and few and not signed:
         return _one_hot(facts, fill, shows)
     raise InputError(f"the column {name!r} {_needs(facts, signed=signed)}")
 

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
+from dcsvm_dask.readers.preparing.cells import empty_words
 from dcsvm_dask.readers.preparing.described import described
 from dcsvm_dask.readers.preparing.encoders import NUMBER, Encoder
+from dcsvm_dask.readers.preparing.features import joined
 
 
 @dataclass(frozen=True)
@@ -26,16 +28,24 @@ class ColumnPreparation:
         Mark before the decimals of numbers that are text.
     has_names : bool
         Whether the columns are found by their names; else by position.
+    missing_words : tuple of str or None
+        Words that mean a missing cell, beside an empty one; None: the usual ones.
     """
 
     encoders: tuple[Encoder, ...]
     decimal: str = "."
     has_names: bool = True
+    missing_words: tuple[str, ...] | None = None
 
     @property
     def inputs(self) -> list[str]:
         """Names of the columns that are used."""
         return [one.name for one in self.encoders]
+
+    @property
+    def empty_words(self) -> tuple[str, ...]:
+        """What stands in cells without a value."""
+        return empty_words(self.missing_words)
 
     @property
     def features(self) -> list[str]:
@@ -60,20 +70,24 @@ class ColumnPreparation:
         return np.array(fills, np.float64)
 
     def apply(
-        self, columns: Sequence[Any], counts: CellCounts | None = None
-    ) -> NDArray[np.float64]:
+        self, columns: Sequence[Any], counts: CellCounts | None = None, *, single: bool = False
+    ) -> tuple[NDArray[Any], bool]:
         """Return the features of rows.
 
         Parameters
         ----------
         columns : sequence of pyarrow.Array
-            Those of `inputs`.
+            Those of `inputs`, their words as `tidy` returns them.
         counts : CellCounts, optional
             Counts cells that are filled in or hold an unknown category.
+        single : bool, default False
+            Whether to return float32 where that represents all values exactly.
 
         Returns
         -------
-        ndarray, shape (n, len(features)), float64
+        rows : ndarray, shape (n, len(features)), float32 or float64
+        is_fine : bool
+            Whether all values are finite and not too large for float32.
 
         Raises
         ------
@@ -84,7 +98,7 @@ class ColumnPreparation:
             one.encode(column, self.decimal, counts)
             for one, column in zip(self.encoders, columns, strict=True)
         ]
-        return np.column_stack(found)
+        return joined(found, single=single)
 
     def described(self) -> list[str]:
         """Return what becomes of the columns that are not plain numbers, for users."""
@@ -97,6 +111,7 @@ class ColumnPreparation:
             "encoders": [one.to_json() for one in self.encoders],
             "decimal": self.decimal,
             "has_names": self.has_names,
+            **({} if self.missing_words is None else {"missing_words": [*self.missing_words]}),
         }
 
     @classmethod
@@ -105,4 +120,10 @@ class ColumnPreparation:
         if value is None:
             return None
         encoders = tuple(Encoder.from_json(one) for one in value["encoders"])
-        return cls(encoders, str(value["decimal"]), bool(value["has_names"]))
+        words = value.get("missing_words")
+        return cls(
+            encoders,
+            str(value["decimal"]),
+            bool(value["has_names"]),
+            None if words is None else tuple(map(str, words)),
+        )

@@ -8,10 +8,6 @@ from typing import Any, Protocol
 from dcsvm_dask.readers.source import Reading
 
 
-class NotNumbersError(Exception):
-    """A column of text that was to be read as numbers has other words."""
-
-
 class RawTable(Protocol):
     """A table whose columns are read as they are, batch by batch, more than once."""
 
@@ -20,7 +16,7 @@ class RawTable(Protocol):
     """Names of the columns; None if they have none."""
     n_columns: int
     is_text: bool
-    """Whether columns of numbers may be read as numbers or as words."""
+    """Whether it is parsed text, in which columns may be read as numbers or as words."""
     reading: Reading
     """How the table is read, but for its label."""
 
@@ -32,12 +28,8 @@ class RawTable(Protocol):
         wanted : sequence of int
             Positions of the columns.
         numbers : collection of int
-            Those whose text is read as numbers, which is faster than as words.
-
-        Raises
-        ------
-        NotNumbersError
-            If a cell of these is no number.
+            Those whose text is read as numbers, which is faster than as words, up to the first
+            cell that is none.
         """
 
     def where(self, row: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -14,14 +15,15 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected, Layout, column_layout
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.preparing.cells import (
+    empty_words,
     is_date,
     is_number,
     is_text,
     missing_of,
     numbers_of,
-    words_of,
 )
 from dcsvm_dask.readers.preparing.choices import Choices
+from dcsvm_dask.readers.preparing.copied import CopiedBatches
 from dcsvm_dask.readers.preparing.csv_tables import CsvTable
 from dcsvm_dask.readers.preparing.doubts import NaCells, doubts
 from dcsvm_dask.readers.preparing.encoders import NUMBER, BadCellError, Encoder
@@ -32,7 +34,8 @@ from dcsvm_dask.readers.preparing.learning import (
     refuse_unknown,
 )
 from dcsvm_dask.readers.preparing.preparation import ColumnPreparation
-from dcsvm_dask.readers.preparing.raw import NotNumbersError, RawTable
+from dcsvm_dask.readers.preparing.raw import RawTable
+from dcsvm_dask.readers.preparing.words import coded, different, tidy
 from dcsvm_dask.readers.source import Block, finish_block
 
 LOOKED_AT = 1000
@@ -93,6 +96,8 @@ class PreparedSource:
         self.doubts: list[str] = []
         self.cells = CellCounts()
         self.preparation = None if expected is None else expected.columns or plain_columns(expected)
+        chosen = self._choices if self.preparation is None else self.preparation
+        self._missing = empty_words(chosen.missing_words)
         known = None
         if self.preparation is not None:
             assert expected is not None
@@ -160,55 +165,76 @@ class PreparedSource:
         """
         choices = self._choices
         refuse_unknown(self.name, choices, self.input_names)
-        facts = self._facts(chosen)
+        facts = self._collected(chosen)
         check_kept(facts, self.name)
         self._learn_from(facts)
 
-    def _facts(self, chosen: Chosen | None) -> list[ColumnFacts]:
-        """Return what the training rows say of the columns.
-
-        Columns whose first cells are numbers are read as such, and as words where that fails.
-        """
-        self._numbers = self._first_numbers()
-        try:
-            return self._collected(chosen)
-        except NotNumbersError:
-            self._numbers = frozenset()
-            return self._collected(chosen)
-
     def _first_numbers(self) -> frozenset[int]:
-        """Return the columns of text whose first cells are numbers."""
-        choices, features = self._choices, self._layout.features
-        if not self._table.is_text or choices.decimal != ".":
+        """Return the columns of text that are read as numbers."""
+        choices, made = self._choices, self.preparation
+        if not self._table.is_text:
             return frozenset()
-        batch = next(iter(self._table.batches(features)), [])
+        if made is not None:
+            plain = [one.is_plain_number and made.decimal == "." for one in made.encoders]
+            return frozenset(itertools.compress(self._used(made), plain))
+        if choices.decimal != ".":
+            return frozenset()
+        features = self._layout.features
+        batch = [tidy(one, self._missing) for one in next(iter(self._table.batches(features)), [])]
         names = dict(zip(self.input_names, zip(features, batch, strict=bool(batch)), strict=False))
         return frozenset(
             place
             for name, (place, column) in names.items()
-            if name not in choices.named and not numbers_of(column[:LOOKED_AT], ".")[1].any()
+            if name not in choices.named
+            and not numbers_of(different(column[:LOOKED_AT])[0], ".")[1].any()
         )
 
+    def _batches(self, wanted: Sequence[int], *, keep: bool = False) -> Iterator[list[Any]]:
+        """Yield some columns of consecutive rows; of a text a copy is kept for the next time."""
+        every = [*self._layout.features, *([] if self._label is None else [self._label])]
+        if self._copy is not None:
+            for batch in self._copy.batches():
+                yield [batch[every.index(k)] for k in wanted]
+            return
+        copy = CopiedBatches() if keep and self._table.is_text else None
+        asked = wanted if copy is None else every
+        for batch in self._table.batches(asked, self._first_numbers()):
+            columns = [coded(one) if is_text(one.type) else one for one in batch]
+            if copy is not None:
+                copy.append(columns)
+            yield [columns[asked.index(k)] for k in wanted]
+        if copy is not None:
+            self._copy, self.parses = copy, False
+
+    def _tidied(self, batch: Sequence[Any]) -> list[Any]:
+        return [tidy(one, self._missing) for one in batch]
+
     def _collected(self, chosen: Chosen | None) -> list[ColumnFacts]:
+        """Return what the training rows say of the columns."""
         choices, names = self._choices, self.input_names
-        self._passed, self._na = 0, NaCells(names)
+        passed, self._na = 0, NaCells(names)
         keeps = choices.missing in ("median", "indicator")
         words = set(choices.named)
         facts = [
-            ColumnFacts(name, as_words=name in words, decimal=choices.decimal, keeps=keeps)
+            ColumnFacts(
+                name,
+                as_words=name in words,
+                decimal=choices.decimal,
+                keeps=keeps,
+                is_text=self._table.is_text,
+            )
             for name in names
         ]
         start = 0
-        for batch in self._table.batches(self._layout.features, self._numbers):
-            self._check_types(batch)
-            self._na.update(batch)
-            n = len(batch[0])
-            rows = np.arange(start, start + n)
-            batch, rows = self._without_missing(batch, rows)
+        for found in self._batches(self._layout.features, keep=True):
+            self._check_types(found)
+            self._na.update(found)
+            n = len(found[0])
+            batch, rows = self._without_missing(self._tidied(found), np.arange(start, start + n))
             if chosen is not None:
                 # Rows are counted as `blocks` yields them.
-                mask = chosen(self._passed, self._passed + len(rows))
-                self._passed += len(rows)
+                mask = chosen(passed, passed + len(rows))
+                passed += len(rows)
                 batch = [column.filter(_mask(mask)) for column in batch]
                 rows = rows[mask]
             for one, column in zip(facts, batch, strict=True):
@@ -243,25 +269,28 @@ class PreparedSource:
         if not encoders:
             raise InputError(f"{self.name}: no column is left as a feature")
         has_names = self._table.names is not None
-        self.preparation = ColumnPreparation(tuple(encoders), choices.decimal, has_names)
+        self.preparation = ColumnPreparation(
+            tuple(encoders), choices.decimal, has_names, choices.missing_words
+        )
         repeated = [name for name, n in Counter(self.preparation.features).items() if n > 1]
         if repeated:
             raise InputError(
                 f"{self.name}: two features would be called {repeated[0]!r}; rename a column"
             )
-        self.doubts = doubts(facts, encoders, self._na)
+        na = self._na if choices.missing_words is None else None
+        self.doubts = doubts(facts, encoders, na)
         self._described()
 
-    _passed = 0
     _na: NaCells
-    _numbers: frozenset[int] = frozenset()
+    _copy: CopiedBatches | None = None
 
     def labels(self) -> Iterator[tuple[int, NDArray[Any] | None]]:
         """Yield how many rows `blocks` yields and their labels, batch by batch."""
         features = self._layout.features
         wanted = features if self._choices.missing == "drop" else features[:1]
         labels, start = [] if self._label is None else [self._label], 0
-        for batch in self._table.batches([*wanted, *labels]):
+        for found in self._batches([*wanted, *labels], keep=True):
+            batch = self._tidied(found)
             rows = np.arange(start, start + len(batch[0]))
             _, kept = self._without_missing(batch[: len(wanted)], rows)
             given = batch[-1].filter(_mask(np.isin(rows, kept)))
@@ -272,31 +301,43 @@ class PreparedSource:
         """Yield the blocks in order."""
         if self.preparation is None:
             self.learn()
+        import pyarrow as pa
+
         made = self.preparation
         assert made is not None
-        names, features = self.input_names, self._layout.features
-        used = [features[names.index(name)] for name in self._inputs(made)]
+        used = self._used(made)
         # A row is left out for a missing value in any feature, also in one that is no number.
-        wanted = features if self._choices.missing == "drop" else used
+        wanted = self._layout.features if self._choices.missing == "drop" else used
         labels = [] if self._label is None else [self._label]
-        start, passed, self.cells = 0, 0, CellCounts()
-        for batch in self._table.batches([*wanted, *labels], self._numbers & {*wanted}):
+        start, passed, self.cells, single = 0, 0, CellCounts(), True
+        for found in self._batches([*wanted, *labels]):
+            batch = self._tidied(found)
             columns, rows = batch[: len(wanted)], np.arange(start, start + len(batch[0]))
             kept, rows = self._without_missing(columns, rows)
-            given = batch[-1].filter(_mask(np.isin(np.arange(len(batch[0])), rows - start)))
+            given = batch[-1]
+            if len(rows) < len(given):
+                given = given.take(pa.array(rows - start))
             start += len(batch[0])
             if not len(rows):
                 continue
             try:
-                values = made.apply([kept[wanted.index(k)] for k in used], self.cells)
+                parts = [kept[wanted.index(k)] for k in used]
+                values, is_fine = made.apply(parts, self.cells, single=single)
             except BadCellError as error:
                 raise self._refused(error, int(rows[error.row])) from error
-            block = finish_block(values, self.name, passed, made.features)
+            if not is_fine:
+                values = finish_block(values, self.name, passed, made.features)
+            single = values.dtype == np.float32  # probably also in the following blocks
             passed += len(rows)
-            yield block, self._labels_of(given, rows)
+            yield values, self._labels_of(given, rows)
         if not start:
             raise InputError(f"{self.name}: empty: it holds no rows")
         self.n_left_out = start - passed
+
+    def _used(self, made: ColumnPreparation) -> list[int]:
+        """Return the positions of the columns that become features."""
+        names, features = self.input_names, self._layout.features
+        return [features[names.index(name)] for name in self._inputs(made)]
 
     def _inputs(self, made: ColumnPreparation) -> list[str]:
         """Return the inputs by the names that this table's columns have here."""
@@ -319,10 +360,16 @@ class PreparedSource:
             return np.asarray(given.to_numpy(zero_copy_only=False))
         if is_date(given.type):
             raise InputError(f"{self.name}: labels of type {given.type} are not supported")
-        words = words_of(given).to_pylist()
-        made = self.preparation
-        if (self._choices if made is None else made).decimal == ",":
-            values, wrong, sign = numbers_of(given, ",")
+        cells, codes, _ = different(given)
+        made = self._choices if self.preparation is None else self.preparation
+        return self._label_values(cells, made.decimal)[codes]
+
+    @staticmethod
+    def _label_values(cells: Any, decimal: str) -> NDArray[Any]:
+        """Return labels as numbers where all of them are numbers that float64 represents."""
+        words = cells.to_pylist()
+        if decimal == ",":
+            values, wrong, sign = numbers_of(cells, ",")
             return np.array(words, dtype=object) if wrong.any() or sign else values
         try:
             numbers = [float("nan" if "_" in word else word) for word in words]
@@ -364,7 +411,10 @@ class PreparedSource:
             word = self._table.cell(row, names.index(column)).strip()
             if word and problem.startswith(EMPTY):
                 problem = f"{EMPTY} ({word!r}){problem.removeprefix(EMPTY)}"
-                problem += f"; if {word!r} is a category, write it as another word"
+                problem += (
+                    f"; if {word!r} is a category, name the words of empty cells without it: "
+                    '--missing-words WORD,..., or "" for none'
+                )
         return InputError(f"{self.name}, {self._table.where(row)}: {place} {problem}")
 
 

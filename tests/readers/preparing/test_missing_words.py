@@ -1,0 +1,123 @@
+"""Which words mean a cell without a value is chosen, stored, and the same for later tables."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from dcsvm_dask import api
+from dcsvm_dask.cli import main
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.prediction.table_export import onnx_columns
+from dcsvm_dask.readers.columns import Expected
+from dcsvm_dask.readers.open import open_source
+from dcsvm_dask.readers.preparing.preparation import ColumnPreparation
+from dcsvm_dask.storage.dataset import DataSet
+
+N = 40
+ALLEY = np.array(["NA", "Grvl", "Pave", "?"])[np.arange(N) % 4]
+SIZE = np.where(np.arange(N) % 5 == 2, "-999", np.arange(N).astype(str))
+FRAME = pd.DataFrame({"size": SIZE, "alley": ALLEY, "y": np.arange(N) % 2})
+HOW: dict[str, Any] = {"scale": "none", "one_hot": ["alley"], "overwrite": True}
+
+
+def taken(tmp_path: Path, **words: Any) -> DataSet:
+    FRAME.to_csv(tmp_path / "t.csv", index=False)
+    return api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", **{**HOW, **words})
+
+
+def test_without_words_a_cell_that_says_na_is_a_category(tmp_path: Path) -> None:
+    data = taken(tmp_path, missing_words=[])
+    assert data.feature_names == ["size", "alley=?", "alley=Grvl", "alley=NA", "alley=Pave"]
+    np.testing.assert_array_equal(data.rows.read(0, N)[:, 3], ALLEY == "NA")
+
+
+def test_chosen_words_are_empty_cells_and_others_are_not(tmp_path: Path) -> None:
+    data = taken(tmp_path, missing_words=["-999", " ? "], missing="median")
+    assert data.feature_names == ["size", "alley=Grvl", "alley=NA", "alley=Pave"]
+    left = np.arange(N)[SIZE != "-999"]
+    np.testing.assert_array_equal(data.rows.read(0, N)[SIZE == "-999", 0], np.median(left))
+    with pytest.raises(InputError, match=r"line 2: column 2 .'alley'. is empty .'NA'., as .*"):
+        taken(tmp_path)
+    with pytest.raises(
+        InputError, match=r'if .NA. is a category, .* --missing-words WORD,..., or ""'
+    ):
+        taken(tmp_path)
+
+
+def test_later_tables_and_graphs_read_cells_alike(tmp_path: Path) -> None:
+    data = taken(tmp_path, missing_words=["-999"], missing="median")
+    made = data.columns
+    assert made is not None
+    assert ColumnPreparation.from_json(made.to_json()) == made
+    FRAME.iloc[::-1].to_csv(tmp_path / "later.csv", index=False)
+    expected = Expected(len(made.features), made.features, "y", 2, made)
+    (rows, _), *_ = open_source(tmp_path / "later.csv", expected=expected).blocks()
+    np.testing.assert_array_equal(rows[::-1], data.rows.read(0, N))
+    assert [one.missing for one in onnx_columns(made)] == [(), ("", "-999")]
+    usual = dataclasses.replace(made, missing_words=None)
+    assert "missing_words" not in usual.to_json()
+    assert "NA" in onnx_columns(usual)[1].missing
+
+
+def test_data_frames_have_the_same_words(tmp_path: Path) -> None:
+    how = {**HOW, "missing_words": ["?"], "missing": "median"}
+    data = api.ingest(FRAME.assign(size=1.0), tmp_path / "d.zarr", label="y", **how)
+    assert data.feature_names == ["size", "alley=Grvl", "alley=NA", "alley=Pave"]
+
+
+def test_the_command_takes_words_or_none(tmp_path: Path) -> None:
+    FRAME.assign(size=1).to_csv(tmp_path / "t.csv", index=False)
+    for number, (given, features) in enumerate(
+        {"": ["?", "Grvl", "NA", "Pave"], "NA,?": ["Grvl", "Pave"]}.items()
+    ):
+        out = str(tmp_path / f"{number}.zarr")
+        words = ["--one-hot", "auto", "--missing", "median", "--missing-words", given]
+        result = CliRunner().invoke(
+            main, ["ingest", str(tmp_path / "t.csv"), "--out", out, "--quiet", *words]
+        )
+        assert result.exit_code == 0, result.output
+        assert DataSet.open(out).feature_names == ["size", *(f"alley={one}" for one in features)]
+
+
+def test_the_warning_about_na_names_the_option(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="NA stands in 25% .* --missing-words WORD,..., or"):
+        taken(tmp_path, missing="median", ordinal=None)
+
+
+def test_words_of_a_wrong_kind(tmp_path: Path) -> None:
+    for wrong in ("NA", [1]):
+        with pytest.raises(InputError, match="missing_words must be a list of words, got"):
+            taken(tmp_path, missing_words=wrong)
+
+
+def test_named_columns_beside_auto(tmp_path: Path) -> None:
+    frame = FRAME.assign(size=np.arange(N) % 3, town=ALLEY)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    how = {**HOW, "missing_words": [], "label": "y"}
+    data = api.ingest(
+        tmp_path / "t.csv", tmp_path / "d.zarr", **{**how, "one_hot": ["size", "auto"]}
+    )
+    assert data.feature_names is not None
+    assert data.feature_names[:4] == ["size=0", "size=1", "size=2", "alley=?"]
+    words = [
+        "--label",
+        "y",
+        "--one-hot",
+        "size",
+        "--one-hot",
+        "auto",
+        "--missing-words",
+        "",
+        "--quiet",
+    ]
+    out = str(tmp_path / "e.zarr")
+    result = CliRunner().invoke(main, ["ingest", str(tmp_path / "t.csv"), "--out", out, *words])
+    assert result.exit_code == 0, result.output
+    assert DataSet.open(out).feature_names == data.feature_names
