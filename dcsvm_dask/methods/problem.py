@@ -271,6 +271,29 @@ def data_of(run: RunFolder) -> Data:
     return seen_by(data, settings.options, settings.seed)
 
 
+def chunks_in_data_order(
+    run: RunFolder, problem: Problem, index: NDArray[np.int64]
+) -> Iterator[Rows]:
+    """Yield the rows of variables that are in the order of the data set, some thousand at a time.
+
+    Where not all rows stay in memory those of the data set are read: each of its chunks once, while
+    every thousand would need nearly all chunks of rows in block order.
+
+    Parameters
+    ----------
+    run : RunFolder
+    problem : Problem
+    index : ndarray of int64, shape (m,)
+        The variables; `Problem.rows` ascend, or do so in a few runs.
+    """
+    if problem.X.nbytes_of(0, problem.n) <= cache_bytes():
+        yield from problem.take_chunks(index)
+        return
+    rows, of_data = data_of(run).rows, problem.rows[index]
+    for start in range(0, len(index), CHUNK_ROWS):
+        yield rows.take(of_data[start : start + CHUNK_ROWS])
+
+
 def seen_by(data: DataSet, options: Record, seed: int) -> Data:
     """Return the rows of a data set that a method looks at: a share of them if it says so."""
     return sampled(data, options["fraction"], seed) if "fraction" in options else data

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dcsvm_dask.methods.problem import settings_of
+from dcsvm_dask.methods import resources
+from dcsvm_dask.methods.problem import chunks_in_data_order, read_problem, settings_of
 from dcsvm_dask.methods.registry import kind_of
 from dcsvm_dask.models.model import decide
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import read_model
+from dcsvm_dask.storage.rows.read import RowArray
 
 CAP = 64
 WITH_BIAS = {"fit_intercept": True, "clusters": (8,), "block_cap": 256, "tol": 1e-3}
@@ -254,3 +256,28 @@ def blocks_of(watched: Any, level: int) -> np.ndarray:
         offsets, index = order["offsets"], order["index"]
     block[index] = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     return block
+
+
+def test_rows_in_data_order_are_read_once_where_they_do_not_stay_in_memory(
+    watched: Any, under_way: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, _ = under_way
+    problem = read_problem(run)
+    index = np.argsort(problem.rows)[::2]
+    expected = problem.take(index)
+    monkeypatch.setattr(resources, "_cache_bytes", 0)
+    monkeypatch.setattr("dcsvm_dask.methods.problem.CHUNK_ROWS", 40)
+    reads: list[tuple[int, int]] = []
+    read = RowArray.read
+
+    def watching(rows: RowArray, start: int, stop: int) -> Any:
+        reads.append((start, stop))
+        return read(rows, start, stop)
+
+    monkeypatch.setattr(RowArray, "read", watching)
+    found = np.concatenate(list(chunks_in_data_order(run, problem, index)))
+    np.testing.assert_array_equal(found, expected)
+    # Each chunk of the data set once, or twice where a piece ends inside of it.
+    pieces = -(-len(index) // 40)
+    assert len(reads) <= -(-600 // watched.data.chunk_rows) + pieces
+    assert sum(stop - start for start, stop in reads) <= 600

@@ -14,6 +14,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from dcsvm_dask.cli import main
 from dcsvm_dask.data.ingest import ingest
+from dcsvm_dask.data.split import split_order
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers import weights as weights_of_files
 from dcsvm_dask.readers.weights import Weights
@@ -58,13 +59,14 @@ def test_rows_have_their_weights(
     low, high = words.get("rows", (0, 300))
     kept = low + np.flatnonzero(WEIGHTS[low:high])
     if "rows" not in words and words:
-        order = np.random.default_rng(0).permutation(len(kept))
-        n_test = round(words.get("test_fraction", 0) * len(kept))
-        kept, held = kept[order[: len(kept) - n_test]], kept[order[len(kept) - n_test :]]
-        if n_test:
+        fraction, shuffle = words.get("test_fraction"), words.get("shuffle", False)
+        order, held_out = split_order(len(kept), fraction, shuffle, 0, classes=Y[kept])
+        if held_out is not None:
+            held = kept[held_out]
             test = read(data.open_part("test"))
             np.testing.assert_allclose(test[0], X[held], atol=1e-6)
             assert test[2] is None
+        kept = kept[order]
     rows, labels, found = read(data)
     np.testing.assert_allclose(rows, X[kept], atol=1e-6)
     np.testing.assert_array_equal(labels, Y[kept])

@@ -8,7 +8,13 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.doubtful import always, codes_by_sign
 from dcsvm_dask.methods.isolated import isolation
-from dcsvm_dask.methods.problem import Problem, data_of, read_problem, shared_out
+from dcsvm_dask.methods.problem import (
+    Problem,
+    chunks_in_data_order,
+    data_of,
+    read_problem,
+    shared_out,
+)
 from dcsvm_dask.storage.dataset_sample import SampledDataSet
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.node import Attempt, Record
@@ -92,7 +98,7 @@ def write_machine(
     support = support[np.argsort(problem.rows[support], kind="stable")]
     stored = write_model(
         attempt,
-        problem.take_chunks(support),
+        chunks_in_data_order(run, problem, support),
         beta[None, support] / scale,
         np.array([[len(support)]]),
         np.array([[bias + problem.task.centre]]),

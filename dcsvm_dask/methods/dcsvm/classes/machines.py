@@ -11,7 +11,14 @@ from dcsvm_dask.clustering import bisect
 from dcsvm_dask.clustering.rows import block_labels
 from dcsvm_dask.methods.dcsvm.classes.blocks import read_start
 from dcsvm_dask.methods.isolated import isolation
-from dcsvm_dask.methods.problem import ARRANGE, Problem, decided, read_problem, spread
+from dcsvm_dask.methods.problem import (
+    ARRANGE,
+    Problem,
+    chunks_in_data_order,
+    decided,
+    read_problem,
+    spread,
+)
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.several import AnyMachine, task_of_machine
 from dcsvm_dask.methods.solved import SolvedBlocks, SolvedRecord
@@ -196,7 +203,7 @@ def commit_machines(run: RunFolder, attempt: Attempt, *, stage: str, tol: float)
         crosses = {"crossing": crossing(np.array(predicted).T, problem.weights)}
     model = write_model(
         attempt,
-        problem.take_chunks(support),
+        chunks_in_data_order(run, problem, support),
         coef[:, support],
         np.bincount(groups, minlength=scheme.n_groups)[None, :],
         np.array([[record["bias"] for record in records]]),
