@@ -99,6 +99,10 @@ def _solve(K: NDArray[np.floating], problem: QuadraticProgram, tol: float, limit
         slope = F[row] + tilt
         d = project(v - length * slope, lower, upper, sums, totals) - v
         moved = kernel_times(K, whole(d))
+        # Sums of d are zero but for rounding, which the bias would carry into the product.
+        for mine in sums:
+            moving = mine & (d != 0.0)
+            slope[mine] -= slope[moving].mean() if moving.any() else 0.0
         along, bend, square = float(slope @ d), float(whole(d) @ moved), float(d @ d)
         if along >= 0.0:
             break
