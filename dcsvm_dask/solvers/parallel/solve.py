@@ -78,7 +78,7 @@ def solve_parallel(
     cache_bytes : int, default 256 MiB
         Memory of kept kernel columns, where keeping them pays.
     threads : int, default 1
-        Threads that take shares; the result is the same. Give BLAS one.
+        Threads that take shares, or share one; the result is the same. Give BLAS one.
     max_iter : int, optional
         Most iterations of inner solvers, of all working sets together.
     callback : callable, optional
@@ -126,6 +126,8 @@ def solve_parallel(
         objective(problem.start, dual.gradient(f, problem.start), dual),
     )
     rows, standing = [], []
+    side_by_side = min(threads, parts)
+    each = threads // side_by_side
     for start, stop in pairwise(borders):
         mine = slice(start, stop)
         rows.append(ShareRows(kernel, X[mine], dual[mine], start, cache_bytes=cache_bytes))
@@ -140,9 +142,9 @@ def solve_parallel(
         chosen, step = rule.solve(chosen, members, threads, max_iter=left)
 
         def advance(part: int, step: object = step) -> None:
-            standing[part] = rule.advance(rows[part], standing[part], step)  # type: ignore[arg-type]
+            standing[part] = rule.advance(rows[part], standing[part], step, each)  # type: ignore[arg-type]
 
-        for_each(advance, range(parts), threads)
+        for_each(advance, range(parts), side_by_side)
         if chosen.is_done or (callback is not None and callback(chosen)):
             break
         if max_iter is not None and chosen.iterations >= max_iter:

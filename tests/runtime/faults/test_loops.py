@@ -19,11 +19,12 @@ from dcsvm_dask import api
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.runtime import loop_on_cluster, loop_tasks
 from dcsvm_dask.runtime.callbacks import Callback, StopRun
-from dcsvm_dask.runtime.events import Fault, SetSolved, WorkerLost
+from dcsvm_dask.runtime.events import SetSolved
 from dcsvm_dask.solvers.parallel import solve
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
 from tests.methods.decomposition.runs import HERE, assert_same_model, sets_of
+from tests.runtime.faults.losses import Losses
 
 pytestmark = pytest.mark.long
 
@@ -178,17 +179,6 @@ def slow_down(steps: int, seconds: float) -> None:
         return advance(*arguments, **words)
 
     setattr(ParallelRule, "advance", later)  # noqa: B010
-
-
-class Losses(Callback):
-    """Keeps why workers were lost."""
-
-    def __init__(self) -> None:
-        self.why: list[str] = []
-
-    def on_fault(self, event: Fault) -> None:
-        if isinstance(event, WorkerLost):
-            self.why.append(event.why)
 
 
 def test_a_worker_that_is_ended_for_its_memory(

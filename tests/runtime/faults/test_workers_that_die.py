@@ -11,21 +11,11 @@ import pytest
 from dcsvm_dask import api
 from dcsvm_dask.methods import sizes
 from dcsvm_dask.runtime.callbacks import Callback
-from dcsvm_dask.runtime.events import Fault, TaskDone, WorkerLost
+from dcsvm_dask.runtime.events import TaskDone
 from tests.marks import soak
+from tests.runtime.faults.losses import Losses
 
 TrainOn = Callable[..., api.Run]
-
-
-class Told(Callback):
-    """Keeps why workers were lost."""
-
-    def __init__(self) -> None:
-        self.why: list[str] = []
-
-    def on_fault(self, event: Fault) -> None:
-        if isinstance(event, WorkerLost):
-            self.why.append(event.why)
 
 
 @pytest.mark.long
@@ -45,10 +35,10 @@ def test_a_worker_that_is_killed(
     stage: str, node: str, when: str, faults: Any, train_on: TrainOn
 ) -> None:
     faults.add(stage, node, "kill", when=when)
-    told = Told()
-    run = train_on(2, callbacks=[told])
-    assert len(told.why) == 1
-    assert told.why[0].startswith("its process was ended by SIGKILL, as the system does where")
+    losses = Losses()
+    run = train_on(2, callbacks=[losses])
+    assert len(losses.why) == 1
+    assert losses.why[0].startswith("its process was ended by SIGKILL, as the system does where")
     faults.check(run)
     assert faults.fired == 1
     again = faults.redone()
@@ -78,10 +68,10 @@ def test_all_workers_that_vanish_at_once(faults: Any, train_on: TrainOn) -> None
 @pytest.mark.long
 def test_a_worker_that_is_killed_for_its_memory(faults: Any, train_on: TrainOn) -> None:
     faults.add("level-2", "solve-0001", "memory")
-    told = Told()
-    run = train_on(2, memory_limit="1GiB", callbacks=[told])
-    assert len(told.why) == 1
-    assert re.fullmatch(r"it was ended for its memory, [\d,]+ MiB( of 1,024 MiB)?", told.why[0])
+    losses = Losses()
+    run = train_on(2, memory_limit="1GiB", callbacks=[losses])
+    assert len(losses.why) == 1
+    assert re.fullmatch(r"it was ended for its memory, [\d,]+ MiB( of 1,024 MiB)?", losses.why[0])
     faults.check(run)
     assert faults.fired == 1
     assert faults.redone() == {("level-2", "solve-0001"): 1}
