@@ -10,9 +10,10 @@ scaled to [0, 1] or standardised. A setting is C and gamma; a number as gamma is
 rows, tolerance 1e-3, a bias and all cores; seconds are those of `fit` alone, the best of several
 times. Importing is not counted, nor compiling, or loading what was compiled. LIBSVM is
 scikit-learn's SVC, oneDAL scikit-learn-intelex's; what takes over ``--limit`` seconds, and over
-twice as long as ours, is ended, and its ratio is a lower bound (>). A ratio is the faster peer's seconds over ours, so a peer is also
-ended once it takes longer than another one did. Ends with 1 where accuracy on rows that were left
-out differs by more than what rounding explains. Writes ``tables.json``.
+twice as long as ours, is ended, and its ratio is a lower bound (>). A ratio is the faster peer's
+seconds over ours, so a peer is also ended once it takes longer than another one did. Ends with 1
+where accuracy on rows that were left out differs by more than what rounding explains. Writes
+``tables.json``.
 """
 
 from __future__ import annotations
