@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.errors import DcsvmWarning
-from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators import checking, given_rows
 from dcsvm_dask.estimators.deciding import decided
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse
@@ -180,7 +180,7 @@ class Budgeted(BaseEstimator, ABC):
 
     def _decide(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self, "t_")
-        rows = checking.rows_to_decide(self, X, self._model.support)
+        rows = given_rows.rows_to_decide(self, X, self._model.support)
         return decided(self._model, rows, "exact", checking.threads_of(self.n_jobs))
 
     def _model_of(self, bias: NDArray[np.float64], n_classes: int) -> Model:

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import compute_class_weight
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators import costs, given_rows
 from dcsvm_dask.estimators.budgeted import Budgeted
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.models.model import Model
@@ -135,8 +135,8 @@ class BudgetedSVC(ClassifierMixin, Budgeted):
             If a parameter or the data cannot be used.
         """
         self._check()
-        X, codes = checking.training_rows(self, X, y)
-        C = checking.bounds(self, X, codes, sample_weight)
+        X, codes = given_rows.training_rows(self, X, y)
+        C = costs.bounds(self, X, codes, sample_weight)
         self._total = 0
         self._check_steps(C)
         self._begin(X, len(machines_of(len(self.classes_), "ovr")))
@@ -179,7 +179,7 @@ class BudgetedSVC(ClassifierMixin, Budgeted):
             raise InputError(
                 'class_weight is "balanced", which needs all rows: give partial_fit a dict.'
             )
-        X, y = checking.labelled_rows(self, X, y, reset=first)
+        X, y = given_rows.labelled_rows(self, X, y, reset=first)
         if first:
             self.classes_ = np.unique(np.asarray(classes))
             if len(self.classes_) < 2:
@@ -201,7 +201,7 @@ class BudgetedSVC(ClassifierMixin, Budgeted):
             self.class_weight, classes=self.classes_, y=self.classes_
         )
         codes = np.searchsorted(self.classes_, y).astype(np.int32)
-        C = checking.row_bounds(X, sample_weight, float(self.C)) * self.class_weight_[codes]
+        C = costs.row_bounds(X, sample_weight, float(self.C)) * self.class_weight_[codes]
         if first:
             self._total = 0
         self._check_steps(C)

@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import validate_data
 
 from dcsvm_dask.checks import check
-from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators import checking, costs, given_rows
 from dcsvm_dask.estimators.budgeted import Budgeted
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.kernels import Rows
@@ -91,8 +91,8 @@ random_state, n_jobs
         self
         """
         self._check()
-        X, targets = checking.training_targets(self, X, y)
-        C = checking.row_bounds(X, sample_weight, float(self.C))
+        X, targets = given_rows.training_targets(self, X, y)
+        C = costs.row_bounds(X, sample_weight, float(self.C))
         self._total = 0
         self._check_steps(C)
         self._start(X, targets, C)
@@ -120,10 +120,10 @@ random_state, n_jobs
         if not first:
             validate_data(self, X, skip_check_array=True, reset=False)
         names = getattr(self, "feature_names_in_", None)
-        X, targets = checking.training_targets(self, X, y)
+        X, targets = given_rows.training_targets(self, X, y)
         if not first and names is not None:  # rows without names have them by their place
             self.feature_names_in_ = names
-        C = checking.row_bounds(X, sample_weight, float(self.C))
+        C = costs.row_bounds(X, sample_weight, float(self.C))
         if first:
             self._total = 0
         self._check_steps(C)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators import checking, costs, given_rows
 from dcsvm_dask.estimators.deciding import decided
 from dcsvm_dask.estimators.fit_tasks import (
     FitTasks,
@@ -124,15 +124,15 @@ class ByRun(WithClient, TellsCallbacks, ClassifierMixin, BaseEstimator):
         ValueError
             If a parameter or the data cannot be used, or the run was begun with others.
         """
-        X, codes = checking.training_rows(self, X, y)
+        X, codes = given_rows.training_rows(self, X, y)
         if len(self.classes_) > 2:
             raise InputError(
                 "Only binary classification is supported: y has more than two classes. Put it "
                 "into scikit-learn's OneVsOneClassifier, or take DCSVC."
             )
         kernel = checking.kernel_of(self, X)
-        checking.bounds(self, X, codes, sample_weight)
-        weights = checking.weights_of(X, sample_weight)
+        costs.bounds(self, X, codes, sample_weight)
+        weights = costs.weights_of(X, sample_weight)
         labels, words = labels_and_weights(self, codes)
         words |= {
             "method": self.method,
@@ -141,7 +141,7 @@ class ByRun(WithClient, TellsCallbacks, ClassifierMixin, BaseEstimator):
         }
         about = None if sample_weight is None else {"sample_weight": sample_weight}
         tasks = FitTasks(self, X, y, None, about)
-        names = checking.names_of(self)
+        names = given_rows.names_of(self)
         how = {
             "weights": weights,
             "feature_names": names,
@@ -171,7 +171,7 @@ class ByRun(WithClient, TellsCallbacks, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         model = self.model_
-        rows = checking.rows_to_decide(self, X, _like(model))
+        rows = given_rows.rows_to_decide(self, X, _like(model))
         return decided(model, rows, "exact", checking.threads_of(self.n_jobs))
 
     def predict(self, X: Any) -> NDArray[Any]:

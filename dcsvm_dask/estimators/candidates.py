@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from dcsvm_dask.clustering.rows import block_labels
-from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators import checking, costs
 from dcsvm_dask.estimators.in_memory import working_size
 from dcsvm_dask.estimators.known_kernel import KnownRows
 from dcsvm_dask.estimators.search_known import KnownKernels, values_between
@@ -88,7 +88,7 @@ class Task:
 
     def cost(self, candidate: dict[str, Any]) -> float:
         """Return C of a candidate."""
-        return checking.cost_of(candidate.get("C", self.base.C), infinite=True)
+        return costs.cost_of(candidate.get("C", self.base.C), infinite=True)
 
 
 class _Decided(Voting):

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.estimators.checking import FEW_VALUES
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.kernels.threads import for_each
@@ -16,6 +15,8 @@ from dcsvm_dask.models.model import Model, decide
 # Where rounding to float32 might change a decision value by more, kernel values are in float64; it
 # is a bound, some hundred times what errors are.
 COARSE = 0.1
+FEW_VALUES = 1 << 24
+"""Up to so many kernel values a prediction has them in float64: it takes a fraction of a second."""
 BATCH = 4096
 """Rows that a thread decides at a time."""
 

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import checking, expansion_runs
+from dcsvm_dask.estimators import checking, expansion_runs, given_rows
 from dcsvm_dask.estimators.deciding import decided
 from dcsvm_dask.estimators.fit_tasks import TellsCallbacks
 from dcsvm_dask.estimators.in_memory import working_size
@@ -200,7 +200,7 @@ class KernelExpansion(WithRun, TellsCallbacks, BaseEstimator):
             K = self._kernel.values(self, X)[:, self.support_]
             values = K @ dense(self.dual_coef_).T + self.intercept_
             return np.asarray(values[:, 0] if values.shape[1] == 1 else values)
-        rows = checking.rows_to_decide(self, X, self.support_vectors_)
+        rows = given_rows.rows_to_decide(self, X, self.support_vectors_)
         threads = checking.threads_of(self.n_jobs)
         if self.early_model_ is not None:
             return decided(self.early_model_, rows, "early", threads)

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model._base import LinearClassifierMixin, SparseCoefMixin
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import checking, warned
+from dcsvm_dask.estimators import checking, costs, given_rows, warned
 from dcsvm_dask.estimators.linear_parameters import (
     printing,
     relative,
@@ -190,9 +190,9 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         """
         self._check_kind()
         constant = checking.constant_feature(self)
-        X, codes = checking.training_rows(self, X, y)
+        X, codes = given_rows.training_rows(self, X, y)
         check_values(X, "X")
-        C = checking.penalties(self, X, codes, sample_weight)
+        C = costs.penalties(self, X, codes, sample_weight)
         tol, limit = checking.tolerance(self.tol), checking.most_steps(self.max_iter, None)
         assert limit is not None
         how = {**checking.bias_words(constant), "max_iter": limit}

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
 from sklearn.linear_model._base import LinearModel
 
-from dcsvm_dask.estimators import checking, warned
+from dcsvm_dask.estimators import checking, costs, given_rows, warned
 from dcsvm_dask.estimators.linear_parameters import printing, relative, takes_dual, verbosity
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.svr import LOSSES
@@ -145,9 +145,9 @@ class LinearDCSVR(RegressorMixin, LinearModel):
         callback = printing(verbosity(self.verbose), "the SVM")
         check_value("C", self.C)
         tol, limit = checking.tolerance(self.tol), checking.most_steps(self.max_iter, None)
-        X, targets = checking.training_targets(self, X, y)
+        X, targets = given_rows.training_targets(self, X, y)
         check_values(X, "X")
-        C = checking.row_bounds(X, sample_weight, float(self.C))
+        C = costs.row_bounds(X, sample_weight, float(self.C))
         what, solved = f'loss="{self.loss}"', (True, False) if task.squared else (True,)
         is_free = constant == np.inf
         if is_free:

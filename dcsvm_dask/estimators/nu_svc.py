@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.checks import check
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import checking, svc_runs, warned
+from dcsvm_dask.estimators import checking, costs, given_rows, svc_runs, warned
 from dcsvm_dask.estimators.chain import Chain
 from dcsvm_dask.estimators.exact import Exact
 from dcsvm_dask.estimators.expansion import solver_words
@@ -191,10 +191,10 @@ coef_, n_iter_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         how: dict[str, Any] = {**solver_words(self), "tol": checking.tolerance(self.tol)}
         last, rho = LastFit.of(self), getattr(self, "rho_", None)
         given = X
-        X, codes = checking.training_rows(self, X, y)
+        X, codes = given_rows.training_rows(self, X, y)
         kernel, n_classes = checking.kernel_of(self, X), len(self.classes_)
-        weights = checking.weights_of(X, sample_weight)
-        checking.weigh_classes(self, codes)
+        weights = costs.weights_of(X, sample_weight)
+        costs.weigh_classes(self, codes)
         whole = self.class_weight_[codes] * (1.0 if weights is None else weights)
         self._check_classes(np.asarray(np.bincount(codes, whole, n_classes), np.float64))
         divided = not alone and divides(self)

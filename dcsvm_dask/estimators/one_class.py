@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OutlierMixin
 
-from dcsvm_dask.estimators import checking, expansion_runs, warned
+from dcsvm_dask.estimators import checking, costs, expansion_runs, given_rows, warned
 from dcsvm_dask.estimators.chain import Chain
 from dcsvm_dask.estimators.expansion import KernelExpansion, solver_words
 from dcsvm_dask.estimators.fit_lines import FitLines
@@ -146,14 +146,14 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         task, how = OneClass(nu=float(self.nu)), solver_words(self)
         tol = checking.tolerance(self.tol)
         last, given = LastFit.of(self), X
-        X = checking.rows_alone(self, X)
+        X = given_rows.rows_alone(self, X)
         kernel, n = checking.kernel_of(self, X), X.shape[0]
-        bounds = checking.row_bounds(X, sample_weight)
+        bounds = costs.row_bounds(X, sample_weight)
         about = None if sample_weight is None else {"sample_weight": sample_weight}
         divided = not alone and divides(self)
         tasks = FitTasks(self, given, None, None if divided else 1, about)
         if divided:
-            weights = checking.weights_of(X, sample_weight)
+            weights = costs.weights_of(X, sample_weight)
             expansion_runs.fit(self, kernel, X, None, weights, tasks)
             self._kernel, self.shape_fit_ = kernel, X.shape
             tasks.done()

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import RegressorMixin
 
-from dcsvm_dask.estimators import checking, expansion_runs, warned
+from dcsvm_dask.estimators import checking, costs, expansion_runs, given_rows, warned
 from dcsvm_dask.estimators.chain import Chain
 from dcsvm_dask.estimators.expansion import KernelExpansion, dense, of_rows, solver_words
 from dcsvm_dask.estimators.fit_lines import FitLines
@@ -64,7 +64,7 @@ class LastFit:
         same = X.shape == self.shape and sparse.issparse(X) == sparse.issparse(self.support_vectors)
         known = same_rows(X, self.kernel)
         if same and known is None:
-            known = checking.equal_rows(X[self.support], self.support_vectors)
+            known = given_rows.equal_rows(X[self.support], self.support_vectors)
         if not (same and known):
             return None
         place, n = variables.of_row[self.support], len(variables.rows)
@@ -88,7 +88,7 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
 
     def _check(self) -> None:
         """Refuse parameters that are not possible."""
-        checking.cost_of(self.C, infinite=True)
+        costs.cost_of(self.C, infinite=True)
         checking.check_flags(self, "shrinking")
         verbosity(self.verbose)
 
@@ -166,10 +166,10 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         how, tol = solver_words(self), checking.tolerance(self.tol)
         last = LastFit.of(self) if hasattr(self, "warm_start") else None
         given = X
-        X, targets = checking.training_targets(self, X, y)
+        X, targets = given_rows.training_targets(self, X, y)
         kernel = checking.kernel_of(self, X)
-        weights = checking.weights_of(X, sample_weight)
-        C = checking.row_bounds(X, sample_weight, checking.cost_of(self.C, infinite=True))
+        weights = costs.weights_of(X, sample_weight)
+        C = costs.row_bounds(X, sample_weight, costs.cost_of(self.C, infinite=True))
         about = None if sample_weight is None else {"sample_weight": sample_weight}
         stored = solved_rows(X)
         variables = variables_of(stored, targets.view(np.int64), C, kernel)

@@ -16,7 +16,7 @@ from dcsvm_dask.api.ingesting import data_for_run, data_place
 from dcsvm_dask.api.or_resuming import differences
 from dcsvm_dask.api.warned import narrow_left_to_caller
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators import checking, given_rows
 from dcsvm_dask.estimators.fit_tasks import FitTasks, StageTasks
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods.choice import Choice, choose_model, reached_model
@@ -158,7 +158,7 @@ def trained_as_asked(
     how = {name: getattr(estimator, name) for name in ("client", "time_budget", "callbacks")}
     how["more_callbacks"] = [StageTasks(tasks)]
     how["verbose"] = bool(getattr(estimator, "verbose", False))
-    how |= {"weights": weights, "feature_names": checking.names_of(estimator)}
+    how |= {"weights": weights, "feature_names": given_rows.names_of(estimator)}
     with (
         checking.threads_for_tasks(estimator.n_jobs),
         narrow_left_to_caller(),

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcsvm_dask.checks import is_a
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators import checking, costs
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.search_blocks import block_scores
 from dcsvm_dask.estimators.search_fits import fit_scores
@@ -192,7 +192,7 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
                     known=known,
                 )
             else:
-                weight = checking.weights_of(X, sample_weight)
+                weight = costs.weights_of(X, sample_weight)
                 found = fit_scores(
                     base,
                     candidates,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.clustering import choose_partition
-from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators import checking, costs
 from dcsvm_dask.estimators.candidates import Split, Task, exactly_scored, scored
 from dcsvm_dask.estimators.search_known import KnownKernels
 from dcsvm_dask.estimators.search_results import Scores
@@ -56,8 +56,8 @@ def block_scores(
     base._check_words()
     base.classes_ = np.unique(labels)
     codes = np.searchsorted(base.classes_, labels).astype(np.int32)
-    C = checking.cost_of(base.C, infinite=True)
-    weight = checking.bounds(base, X, codes, sample_weight, infinite=True) / C
+    C = costs.cost_of(base.C, infinite=True)
+    weight = costs.bounds(base, X, codes, sample_weight, infinite=True) / C
     task = Task(base, X, codes, weight, labels, base.classes_, splits, scorer, known)
     blocks = _blocks(task, candidates[0], len(codes) if known else block_rows)
     scores, seconds, solved = scored(task, candidates, blocks, threads)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import make_scorer, mean_pinball_loss
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import checking
+from dcsvm_dask.estimators import given_rows
 from dcsvm_dask.estimators.nu_svc import DCNuSVC
 from dcsvm_dask.estimators.nu_svr import DCNuSVR
 from dcsvm_dask.estimators.one_class import DCOneClassSVM
@@ -25,7 +25,7 @@ KERNEL = ("kernel", "gamma", "degree", "coef0")
 
 
 def _labels(search: Any, X: Any, y: Any) -> tuple[Rows, NDArray[Any]]:
-    X, codes = checking.training_rows(search, X, y)
+    X, codes = given_rows.training_rows(search, X, y)
     return X, search.classes_[codes]
 
 
@@ -33,7 +33,7 @@ def _novelty_labels(search: Any, X: Any, y: Any) -> tuple[Rows, NDArray[Any]]:
     what = "1 for inliers and -1 for outliers, by which candidates are scored"
     if y is None:
         raise InputError(f"y is missing: give labels, {what}.")
-    X, labels = checking.training_targets(search, X, y)
+    X, labels = given_rows.training_targets(search, X, y)
     found = np.unique(labels)
     if not np.array_equal(found, [-1.0, 1.0]):
         shown = ", ".join(f"{one:g}" for one in found[:3])
@@ -76,10 +76,10 @@ class Searched:
 
 SEARCHED: dict[type, Searched] = {
     DCSVC: Searched(("C", *KERNEL), _labels),
-    DCSVR: Searched(("C", "epsilon", *KERNEL), checking.training_targets),
-    DCQuantileSVR: Searched(("C", *KERNEL), checking.training_targets, _pinball),
+    DCSVR: Searched(("C", "epsilon", *KERNEL), given_rows.training_targets),
+    DCQuantileSVR: Searched(("C", *KERNEL), given_rows.training_targets, _pinball),
     DCNuSVC: Searched(("nu", *KERNEL), _labels),
-    DCNuSVR: Searched(("nu", "C", *KERNEL), checking.training_targets),
+    DCNuSVR: Searched(("nu", "C", *KERNEL), given_rows.training_targets),
     DCOneClassSVM: Searched(("nu", *KERNEL), _novelty_labels, _auc),
 }
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import checking, in_memory, svc_runs, warned
+from dcsvm_dask.estimators import checking, costs, given_rows, in_memory, svc_runs, warned
 from dcsvm_dask.estimators.exact import of_machines
 from dcsvm_dask.estimators.fit_lines import FitLines
 from dcsvm_dask.estimators.fit_tasks import FitTasks, TellsCallbacks, sets_up_callbacks
@@ -263,11 +263,11 @@ class DCSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
         refuse_run(probability and bool(wishes(self)))
         last = LastFit.of(self)
         given = X
-        X, codes = checking.training_rows(self, X, y)
+        X, codes = given_rows.training_rows(self, X, y)
         self._scheme = self._scheme_of(len(self.classes_))
         start = None if last is None else last.alpha(X, codes, self.classes_, self._scheme)
         kernel = checking.kernel_of(self, X)
-        C = checking.bounds(self, X, codes, sample_weight, infinite=True)
+        C = costs.bounds(self, X, codes, sample_weight, infinite=True)
         stored = solved_rows(X)
         variables = variables_of(stored, codes, C, kernel)
         n_classes = len(self.classes_)
@@ -278,7 +278,7 @@ class DCSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
         about = None if sample_weight is None else {"sample_weight": sample_weight}
         tasks = FitTasks(self, given, y, count, about)
         if divided:
-            svc_runs.fit(self, kernel, X, codes, checking.weights_of(X, sample_weight), tasks)
+            svc_runs.fit(self, kernel, X, codes, costs.weights_of(X, sample_weight), tasks)
         else:
             alpha = None if start is None else gathered(start, variables)
             lines = FitLines(verbosity(self.verbose), len(machines_of(n_classes, self._scheme)))

@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import checking
-from dcsvm_dask.estimators.deciding import COARSE, decided, early_values
+from dcsvm_dask.estimators import checking, given_rows
+from dcsvm_dask.estimators.deciding import COARSE, FEW_VALUES, decided, early_values
 from dcsvm_dask.estimators.exact import Exact
 from dcsvm_dask.estimators.known_kernel import PRECOMPUTED, KnownKernel, support_vectors
 from dcsvm_dask.estimators.pools import one_thread_each
@@ -124,11 +124,11 @@ class Voting(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if isinstance(self._kernel, KnownKernel):
             return self._known_values(self._kernel.values(self, X))
-        rows = checking.rows_to_decide(self, X, self.support_vectors_)
+        rows = given_rows.rows_to_decide(self, X, self.support_vectors_)
         threads = checking.threads_of(self.n_jobs)
         if self.early_model_ is not None:
             return early_values(self.early_model_, rows, threads)
-        few = rows.shape[0] * len(self.support_) <= checking.FEW_VALUES
+        few = rows.shape[0] * len(self.support_) <= FEW_VALUES
         if len(self.classes_) == 2 and not few:
             return -decided(self._sum(), rows, "exact", threads)[:, None]
         model = self._model()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dcsvm_dask.estimators.checking import equal_rows
+from dcsvm_dask.estimators.given_rows import equal_rows
 from dcsvm_dask.estimators.known_kernel import same_rows
 from dcsvm_dask.estimators.variables import Variables
 from dcsvm_dask.kernels import Rows

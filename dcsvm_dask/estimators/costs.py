@@ -1,0 +1,189 @@
+"""Bounds of dual variables: C, weights of classes and weights of rows."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import compute_class_weight
+from sklearn.utils.validation import _check_sample_weight
+
+from dcsvm_dask.checks import is_a
+from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels import Rows
+from dcsvm_dask.pipeline.parameters import check_value
+from dcsvm_dask.tasks.dual import UNBOUNDED
+
+LARGEST_WEIGHT = 1e100
+
+
+def bounds(
+    estimator: Any,
+    X: Rows,
+    codes: NDArray[np.int32],
+    sample_weight: Any,
+    *,
+    infinite: bool = False,
+) -> NDArray[np.float64]:
+    """Return the upper bound of each row's dual variable; set ``class_weight_``.
+
+    Rows whose weight is not above 0 do not take part, as in LIBSVM.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : Rows, shape (n, n_features)
+    codes : ndarray, shape (n,), int32
+    sample_weight : array-like, shape (n,), or None
+    infinite : bool, default False
+        Whether C may be infinite.
+
+    Raises
+    ------
+    ValueError
+        If weights cannot be used, or only one class has rows of a weight above 0.
+    """
+    found = penalties(estimator, X, codes, sample_weight, infinite=infinite)
+    found = found * estimator.class_weight_[codes]
+    _check_classes(codes, found)
+    return np.asarray(found)
+
+
+def penalties(
+    estimator: Any,
+    X: Rows,
+    codes: NDArray[np.int32],
+    sample_weight: Any,
+    *,
+    infinite: bool = False,
+) -> NDArray[np.float64]:
+    """Return C times the weight of each row without class weights, and set ``class_weight_``.
+
+    Parameters
+    ----------
+    estimator : estimator
+    X : Rows, shape (n, n_features)
+    codes : ndarray, shape (n,), int32
+    sample_weight : array-like, shape (n,), or None
+    infinite : bool, default False
+        Whether C may be infinite.
+
+    Raises
+    ------
+    ValueError
+        As for `bounds`.
+    """
+    C = cost_of(estimator.C, infinite=infinite)
+    weigh_classes(estimator, codes)
+    weights = weights_of(X, sample_weight)
+    found = np.full(len(codes), C) if weights is None else C * weights
+    _check_classes(codes, found)
+    return found
+
+
+def weigh_classes(estimator: Any, codes: NDArray[np.int32]) -> None:
+    """Set ``class_weight_`` by the parameter ``class_weight``.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With ``classes_``.
+    codes : ndarray, shape (n,), int32
+    """
+    n_classes = len(estimator.classes_)
+    estimator.class_weight_ = (
+        compute_class_weight(estimator.class_weight, classes=np.arange(n_classes), y=codes)
+        if _by_rule(estimator.class_weight)
+        else _of_classes(estimator)
+    )
+
+
+def cost_of(C: Any, *, infinite: bool = False) -> float:
+    """Return a checked C; of an infinite one a number that no dual variable comes near.
+
+    Parameters
+    ----------
+    C : float
+    infinite : bool, default False
+        Whether C may be infinite: no error is then accepted.
+
+    Raises
+    ------
+    InputError
+        If it is not a positive number.
+    """
+    if infinite and is_a(C, numbers.Real) and C == math.inf:  # noqa: SIM300
+        return UNBOUNDED
+    check_value("C", C)
+    return float(C)
+
+
+def weights_of(X: Rows, sample_weight: Any) -> NDArray[np.float64] | None:
+    """Return the checked weights of rows, at least 0; None: they have none.
+
+    Raises
+    ------
+    InputError
+        If one is so large that products of two are not finite.
+    """
+    if sample_weight is None:
+        return None
+    _check_any_weight(sample_weight)
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    if (largest := float(weights.max(initial=0.0))) > LARGEST_WEIGHT:
+        raise InputError(
+            f"sample_weight holds {largest:g}: divide all weights so that they are at most "
+            f"{LARGEST_WEIGHT:g}."
+        )
+    return np.asarray(np.maximum(weights, 0.0))
+
+
+def _check_any_weight(sample_weight: Any) -> None:
+    """Refuse weights none of which is above 0, in the words of LIBSVM's users."""
+    if isinstance(sample_weight, numbers.Number):
+        return
+    weights = np.asarray(sample_weight)
+    if weights.dtype.kind in "iufb" and weights.size and (weights <= 0).all():
+        raise InputError(
+            "Invalid input - all samples have zero or negative weights. No row has a "
+            "sample_weight above 0."
+        )
+
+
+def row_bounds(X: Rows, sample_weight: Any, C: float = 1.0) -> NDArray[np.float64]:
+    """Return C times the weights of rows without classes, which are 1 where none are given.
+
+    Raises
+    ------
+    InputError
+        If no row has a weight above 0.
+    """
+    weights = weights_of(X, sample_weight)
+    found = np.full(X.shape[0], C) if weights is None else C * weights
+    if not (found > 0).any():
+        raise InputError("No row has a weight above 0.")
+    return np.asarray(found)
+
+
+def _check_classes(codes: NDArray[np.int32], weight: NDArray[np.float64]) -> None:
+    if len(np.unique(codes[weight > 0])) < 2:
+        raise InputError(
+            "Invalid input - all samples with positive weights belong to the same class. Only one "
+            "class has rows of a weight above 0: a classifier needs at least two."
+        )
+
+
+def _by_rule(class_weight: Any) -> bool:
+    return class_weight is None or isinstance(class_weight, str)
+
+
+def _of_classes(estimator: Any) -> NDArray[np.float64]:
+    """Return the weights of classes that a dict gives by their labels."""
+    return np.asarray(
+        compute_class_weight(
+            estimator.class_weight, classes=estimator.classes_, y=estimator.classes_
+        )
+    )
