@@ -22,6 +22,7 @@ from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.solvers import SolvedMachine, largest_machine, machines_of, solve_machines
 from dcsvm_dask.solvers.machines import matrix_bytes
 from dcsvm_dask.solvers.machines_of_matrix import solve_machines_of_matrix
+from dcsvm_dask.solvers.parallel.share import are_costly
 from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
 
 LEAST_SET = 256
@@ -94,7 +95,8 @@ def solved(
             K = Z.matrix()
             return solve_machines_of_matrix(K, codes, variables.C, machines, memory=memory, **how)
     shared = SHARED * memory if len(machines) > 1 else 0.0
-    size = working_size(memory - shared, len(machines))
+    largest = largest_machine(np.bincount(codes), estimator._scheme) if are_costly(Z) else 0
+    size = working_size(memory - shared, len(machines), largest)
     with one_thread_each():
         return solve_machines(
             kernel,
@@ -137,6 +139,21 @@ def start_blocks(X: Rows, most: int, seed: int) -> NDArray[np.int32] | None:
     return block_labels(bisect(X, min(most, BLOCK_ROWS), np.random.default_rng(seed)))
 
 
-def working_size(memory: float, machines: int) -> int:
-    """Return how many rows a working set may have where SVMs share so many bytes."""
-    return max(LEAST_SET, math.isqrt(int(memory / min(SETS, machines) / matrix_bytes(1))))
+def working_size(memory: float, machines: int, largest: int = 0) -> int:
+    """Return how many rows a working set may have where SVMs share so many bytes.
+
+    Parameters
+    ----------
+    memory : float
+        Bytes.
+    machines : int
+        Number of SVMs.
+    largest : int, default 0
+        Rows of the largest of them, where sets that lack some of these are dear: then SVMs take all
+        of the memory, one after the other.
+    """
+    alone, beside = (
+        max(LEAST_SET, math.isqrt(int(memory / sets / matrix_bytes(1))))
+        for sets in (1, min(SETS, machines))
+    )
+    return alone if largest > beside else beside

@@ -18,7 +18,7 @@ from dcsvm_dask.kernels.kinds import (
     kernels_with_map,
     parameters_of,
 )
-from dcsvm_dask.kernels.matrix import counted_kernel_matrix, kernel_matrix
+from dcsvm_dask.kernels.matrix import counted_kernel_matrix, kernel_matrix, matrix_sums_error
 from dcsvm_dask.kernels.order import kd_order
 from dcsvm_dask.kernels.product import kernel_product, product_error_bound
 from dcsvm_dask.kernels.products import kernel_products
@@ -49,6 +49,7 @@ __all__ = [
     "kernel_products",
     "kernels_of_libsvm",
     "kernels_with_map",
+    "matrix_sums_error",
     "parameters_of",
     "piece_of",
     "product_error_bound",

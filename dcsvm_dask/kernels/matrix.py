@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.kernels.bounds import CONFIDENCE, decay_error, unit
 from dcsvm_dask.kernels.columns import row_tile, storage_arguments, tile_ranges
 from dcsvm_dask.kernels.far import segments
 from dcsvm_dask.kernels.kernel import Kernel
@@ -19,6 +21,7 @@ from dcsvm_dask.kernels.whole_numbers import small_whole_numbers
 
 MIRRORED = 1024
 """Rows that a thread mirrors at a time."""
+SumsError = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
 
 
 def kernel_matrix(
@@ -142,3 +145,35 @@ def counted_kernel_matrix(
     if Z is None and kernel.is_shift_invariant:
         np.fill_diagonal(out, 1)
     return out, sum(computed)
+
+
+def matrix_sums_error(kernel: Kernel, X: Rows) -> SumsError | None:
+    """Return what bounds the errors of sums of rows of the float32 kernel matrix of X.
+
+    As `product_error_bound`, five standard deviations and a unit of the sum; a model, no proof.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR, shape (n, d), float32
+
+    Returns
+    -------
+    callable or None
+        Given sums of K(x_i, x_j) v_j and of K(x_i, x_j) v_j^2, it bounds errors of the former. None
+        for kernels of inner products, and where distances are exact, so that errors are alike.
+    """
+    if not kernel.is_shift_invariant:
+        return None
+    is_whole, largest = cache(partial(small_whole_numbers, X)), 0.0
+    for start, stop in tile_ranges(X):
+        tile = row_tile(kernel, X[start:stop], np.float32, whole=is_whole)
+        if tile.exact:
+            return None
+        largest = max(largest, decay_error(kernel, tile.F.dtype, tile.terms, tile.radius))
+    one = largest + unit(np.float32)  # of float64 tiles, too, the matrix has float32 values
+
+    def bound(sums: NDArray[np.float64], squares: NDArray[np.float64]) -> NDArray[np.float64]:
+        return CONFIDENCE * one * np.sqrt(squares) + unit(np.float32) * np.abs(sums)
+
+    return bound

@@ -68,6 +68,15 @@ from dcsvm_dask.solvers.optimality import (
 from dcsvm_dask.solvers.parallel import ParallelRule, Share, ShareRows, WorkingSet
 from dcsvm_dask.solvers.parallel.solve import number_of_shares, solve_parallel
 from dcsvm_dask.solvers.path import solve_next, stretched
+from dcsvm_dask.solvers.shared_rows import (
+    SHARED_FROM,
+    CarryOut,
+    Count,
+    Part,
+    PartSums,
+    Product,
+    SharedRows,
+)
 from dcsvm_dask.solvers.smo.solve import solve_smo
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.subsets import SubsetMachine, train_on_subsets
@@ -97,11 +106,14 @@ from dcsvm_dask.solvers.working_sets import (
 __all__ = [
     "INNER_SOLVERS",
     "SCHEMES",
+    "SHARED_FROM",
     "BasisRows",
     "BudgetedLearner",
     "BudgetedPoint",
+    "CarryOut",
     "Chunks",
     "ClassesSolution",
+    "Count",
     "CuttingSolution",
     "Expansion",
     "Learned",
@@ -112,9 +124,13 @@ __all__ = [
     "NuSolution",
     "Output",
     "ParallelRule",
+    "Part",
+    "PartSums",
+    "Product",
     "RowSums",
     "Share",
     "ShareRows",
+    "SharedRows",
     "Solution",
     "SolvedMachine",
     "SubsetMachine",

@@ -14,8 +14,10 @@ from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_produ
 from dcsvm_dask.solvers.doubt import BIAS_SLACK, doubt
 from dcsvm_dask.solvers.inner.signs import in_sign_order
 from dcsvm_dask.solvers.inner.solve import solve_inner
+from dcsvm_dask.solvers.known_matrix import KnownMatrix
 from dcsvm_dask.solvers.optimality import bias as bias_of
 from dcsvm_dask.solvers.program import QuadraticProgram
+from dcsvm_dask.solvers.shared_rows import SharedRows
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.tasks import Dual
 
@@ -64,6 +66,8 @@ def solve_decomposition(
     verify: bool = True,
     bias: float | None = None,
     threads: int = 1,
+    shared: SharedRows | None = None,
+    known: KnownMatrix | None = None,
 ) -> tuple[Solution, int]:
     """Solve the dual problem by working sets whose kernel matrix is in memory.
 
@@ -101,6 +105,10 @@ def solve_decomposition(
         gradient could then violate need an exact one, at first.
     threads : int, default=1
         Threads that share the work on kernel values; the result is the same.
+    shared : SharedRows, optional
+        The same rows in shares, whose products may be computed elsewhere.
+    known : KnownMatrix, optional
+        The kernel matrix of some of the rows, for the gradient at the start; it is let go then.
 
     Returns
     -------
@@ -119,9 +127,12 @@ def solve_decomposition(
     problem = QuadraticProgram.of(n, dual, beta, gradient, equality)
     share = _SHARE if verify else _SHARE_UNVERIFIED
     work = _Decomposition(
-        kernel, X, problem, tol, working_size, inner, budget, share * tol, threads
+        kernel, X, problem, tol, working_size, inner, budget, share * tol, threads, shared
     )
+    work.matrix = known
     work.start(known=not verify, bias=bias)
+    if known is not None:
+        known.forget()
     return work.solve(max(10_000_000, 100 * n) if max_iter is None else max_iter, callback, verify)
 
 
@@ -137,9 +148,12 @@ class _Decomposition:
         budget: float,
         error: float,
         threads: int,
+        shared: SharedRows | None,
     ) -> None:
         self.kernel, self.X, self.problem, self.tol, self.size = kernel, X, problem, tol, size
         self.inner, self.budget, self.error, self.threads = inner, budget, error, threads
+        self.shared = shared
+        self.matrix: KnownMatrix | None = None
         self.values = self.fallbacks = 0
         self.least, self.most = _LEAST, min(size, _MOST)
         self.beta = problem.start.copy()
@@ -348,17 +362,32 @@ class _Decomposition:
     def _all_products(self, bias: float | None) -> Vector:
         """Return K beta + D beta, exact where an error could matter to a bias near to that."""
         beta, problem = self.beta, self.problem
-        everyone, columns = np.arange(len(beta)), np.flatnonzero(beta)
         near = None
         if problem.dual.spare is None:
             linear = replace(problem.dual, p=self.linear)
             near = doubt(beta, linear, bias, equality=problem.equality)
-        product = self._sums(everyone, columns, beta[columns], near) + self._ridge(beta)
+        product = self._sums_of_all(near) + self._ridge(beta)
         if near is not None and bias is not None and problem.equality:
             found = bias_of(self.linear + product, beta, problem.dual)
             if abs(found - bias) > BIAS_SLACK * problem.dual.unit:
-                product = self._sums(everyone, columns, beta[columns]) + self._ridge(beta)
+                product = self._sums_of_all(None) + self._ridge(beta)
         return product
+
+    def _sums_of_all(self, range_of_doubt: tuple[Vector, Vector] | None) -> Vector:
+        """Return K beta, by the matrix of a working set where that is exact enough."""
+        beta, matrix = self.beta, self.matrix
+        columns = np.flatnonzero(beta)
+        low, high = (-np.inf, np.inf) if range_of_doubt is None else range_of_doubt
+        known = None if matrix is None else matrix.sums(beta)
+        sums, bound = np.zeros(len(beta)), np.full(len(beta), np.inf)
+        if matrix is not None and known is not None:
+            sums[matrix.rows], bound[matrix.rows] = known
+        matters = (sums + bound >= low) & (sums - bound <= high)
+        rows = np.flatnonzero(np.isinf(bound) | ((bound > self.error) & matters))
+        if range_of_doubt is not None:
+            range_of_doubt = range_of_doubt[0][rows], range_of_doubt[1][rows]
+        sums[rows] = self._sums(rows, columns, beta[columns], range_of_doubt)
+        return sums
 
     def _product(self, weights: Vector, rows: NDArray[np.int64]) -> Vector:
         """Return K[rows] @ weights."""
@@ -374,16 +403,16 @@ class _Decomposition:
     ) -> Vector:
         if len(columns) == 0 or len(rows) == 0:
             return np.zeros(len(rows))
-        sums, values = kernel_product(
-            self.kernel,
-            self.X[rows],
-            self.X[columns],
-            weights,
-            budget=_FAR * self.tol,
-            tol=self.error,
-            doubt=range_of_doubt,
-            threads=self.threads,
-        )
+        how: dict[str, Any] = {
+            "budget": _FAR * self.tol,
+            "tol": self.error,
+            "doubt": range_of_doubt,
+        }
+        if self.shared is not None:
+            sums, values = self.shared.product(self.kernel, rows, columns, weights, **how)
+        else:
+            X, Z = self.X[rows], self.X[columns]
+            sums, values = kernel_product(self.kernel, X, Z, weights, threads=self.threads, **how)
         self.values += values
         return np.asarray(sums)
 

@@ -14,8 +14,10 @@ from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.divide import solve_blocks
 from dcsvm_dask.solvers.finish import finished
 from dcsvm_dask.solvers.inner.solve import solve_inner
+from dcsvm_dask.solvers.known_matrix import KnownMatrix
 from dcsvm_dask.solvers.optimality import balanced, bias, objective
 from dcsvm_dask.solvers.optimality import violation as violation_of
+from dcsvm_dask.solvers.parallel.share import are_costly
 from dcsvm_dask.solvers.parallel.solve import solve_parallel
 from dcsvm_dask.solvers.parallel.working_set import WorkingSet
 from dcsvm_dask.solvers.program import QuadraticProgram
@@ -37,12 +39,16 @@ NO_LIMIT = 1 << 62
 FAR_PAIRS = 0.01
 # From this number of rows on, predicting the support vectors costs less than it saves.
 _PREDICTED_ABOVE = 6000
+MOST_SUPPORT = 0.6
+"""With more support vectors than this share of the rows predicting them saves nothing."""
 # Share of the iterations that may be spent on predicting them.
 _PREDICTING = 0.25
 SMALL_SETS_ABOVE = 8000
 """From this number of rows on small sets cost less than those of all free rows and violators ..."""
 FEW_SUPPORT = 0.1
 """... if more than this share of the rows is expected to be support vectors."""
+ONE_SET = 0.8
+"""A set has room for as many expected support vectors as this share of its rows."""
 SMALL_SET = 2048
 """Rows of such a set."""
 ONE_IN = 4
@@ -75,11 +81,11 @@ def solve_whole(
     The problem is that of `solve_smo`. Up to 2,048 rows it is solved with the kernel matrix in
     float64. Beyond, `solve_decomposition` continues from the start that is given, or from the
     SVMs of blocks (divide and conquer, `solve_blocks`). Without either, or where blocks
-    contradict each other, it begins at zero: where many support vectors are expected, by many small
-    working sets (`solve_parallel`); else an SVM trained on a random subset predicts the support
-    vectors (`train_on_subsets`), and working sets whose kernel matrix is in memory begin with those
-    (`solve_working_sets`). At the end `solve_decomposition` verifies the solution with a gradient
-    that is summed from scratch.
+    contradict each other, it begins at zero: where more support vectors are expected than a working
+    set has room for, by many small ones (`solve_parallel`); else by working sets whose kernel
+    matrix is in memory (`solve_working_sets`), first of all rows, or where support vectors are few
+    of those that an SVM trained on a random subset predicts (`train_on_subsets`). At the end
+    `solve_decomposition` verifies the solution with a gradient that is summed from scratch.
 
     Parameters
     ----------
@@ -172,6 +178,8 @@ class _Whole:
     going: bool = True
     few: float | None = None
     """Support vectors that are expected, once that is known."""
+    matrix: KnownMatrix | None = None
+    """The kernel matrix of the last working set, where that is in memory."""
     how: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -191,18 +199,9 @@ class _Whole:
         blocks = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1)
         if len(blocks) == 1:
             return None
-        if self.limit == NO_LIMIT:  # a limit leaves no steps to look ahead
-            few, *work = extrapolated_support(
-                self.kernel,
-                self.X.__getitem__,
-                self.dual,
-                equality=self.equality,
-                seed=self.seed,
-            )
-            self._count(*work)
-            self.few = few
-            if few <= max(map(len, blocks)):
-                return None
+        # A limit leaves no steps to look ahead.
+        if self.limit == NO_LIMIT and self.expected_support() <= max(map(len, blocks)):
+            return None
         beta, *work = solve_blocks(
             self.kernel,
             self.X,
@@ -237,10 +236,18 @@ class _Whole:
         return self._decompose(beta, gradient, tol, verify=False)
 
     def expects_support(self) -> bool:
-        """Return whether rows and expected support vectors are many."""
+        """Return whether rows are many, and expected support vectors more than a set holds."""
         n = len(self.dual)
         if n <= max(self.size, SMALL_SETS_ABOVE) or self.dual.spare is not None:
             return False
+        few = self.expected_support()
+        # Columns of rows that move again and again cost more than a matrix with all of them.
+        if are_costly(self.X) and few <= ONE_SET * self.size:
+            return False
+        return few > FEW_SUPPORT * n
+
+    def expected_support(self) -> float:
+        """Return the number of support vectors that is expected."""
         if self.few is None:
             self.few, *work = extrapolated_support(
                 self.kernel,
@@ -250,7 +257,7 @@ class _Whole:
                 seed=self.seed,
             )
             self._count(*work)
-        return self.few > FEW_SUPPORT * n
+        return self.few
 
     def many_sets(self) -> tuple[Vector, Vector]:
         """Return a beta near the solution, and its gradient, by many small sets from zero."""
@@ -276,7 +283,9 @@ class _Whole:
     def predicted_start(self) -> tuple[Vector, Vector]:
         """Return the same by working sets, the first one of predicted support vectors."""
         n, first = len(self.dual), np.arange(len(self.dual))
-        if n > min(self.size, _PREDICTED_ABOVE):
+        if n > min(self.size, _PREDICTED_ABOVE) and not (
+            n <= self.size and self.expected_support() > MOST_SUPPORT * n
+        ):
             machine, work = train_on_subsets(
                 self.kernel,
                 self.X.__getitem__,
@@ -305,6 +314,7 @@ class _Whole:
             **self.how,
         )
         self._count(found.n_iter, found.kernel_values, found.fallbacks)
+        self.matrix = found.matrix
         return found.beta, self.dual.gradient(found.f, found.beta)
 
     def end(self, beta: Vector, gradient: Vector, *, verify: bool) -> Solution:
@@ -328,6 +338,7 @@ class _Whole:
             callback=self._tell,
             verify=verify,
             bias=near,
+            known=self.matrix,
             **self.how,
         )
         self._count(solution.n_iter, values, solution.fallbacks)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
+from dcsvm_dask.kernels import Kernel, Rows, kernel_product
 from dcsvm_dask.solvers.inner.solve import solve_inner
+from dcsvm_dask.solvers.known_matrix import KnownMatrix
 from dcsvm_dask.solvers.optimality import bias, eased, objective, size_multiplier
 from dcsvm_dask.solvers.optimality import violation as violation_of
 from dcsvm_dask.tasks import Dual
@@ -48,6 +49,8 @@ class Reached:
     kernel_values: int
     fallbacks: int
     """Sets that the inner solver did not finish; see `Solution.fallbacks`."""
+    matrix: KnownMatrix
+    """The kernel matrix of the last set."""
 
 
 def solve_working_sets(
@@ -107,8 +110,7 @@ def solve_working_sets(
     resting = np.zeros(len(dual), dtype=np.bool_)
     sets = steps = values = fallbacks = 0
     start, going = 0.0, True
-    # One for all sets: what lies above a matrix that was let go keeps its memory from the next.
-    memory = np.empty(min(max(cap, len(first)), len(dual)) ** 2, np.float32)
+    matrix = KnownMatrix(kernel, X, min(max(cap, len(first)), len(dual)), threads)
     size = None if dual.spare is None else dual.spare + float(np.abs(beta).sum())
     while True:
         dual = dual if size is None else dual.with_size(beta, size)
@@ -122,7 +124,7 @@ def solve_working_sets(
             going = not solved(sets, about) and going
         left = None if max_iter is None else max(0, max_iter - steps)
         if violation <= tol or sets >= MOST_SETS or left == 0 or not going:
-            return Reached(beta, f, sets, steps, values, fallbacks)
+            return Reached(beta, f, sets, steps, values, fallbacks, matrix)
         if sets:
             offset = bias(gradient, beta, dual) if equality else 0.0
             centred, near = gradient + offset, dual
@@ -140,7 +142,7 @@ def solve_working_sets(
                 resting=resting,
                 by_sign=size is not None,
             )
-        K, values_of_set = counted_kernel_matrix(kernel, X[chosen], threads=threads, memory=memory)
+        K, values_of_set = matrix.of(chosen)
         found = solve_inner(
             K,
             dual[chosen],

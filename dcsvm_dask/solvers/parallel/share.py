@@ -20,6 +20,11 @@ KEPT_FROM = 96
 """Features from which a kernel value costs more than keeping it, in dense rows."""
 
 
+def are_costly(X: Rows) -> bool:
+    """Whether kernel values of rows cost more than keeping them, or than steps of SMO."""
+    return is_sparse(X) or X.shape[1] >= KEPT_FROM
+
+
 @dataclass(slots=True, weakref_slot=True, eq=False)
 class ShareRows:
     """The rows of a share and their problem, with kernel columns that are kept between steps.
@@ -75,7 +80,7 @@ class ShareRows:
     @property
     def keeps_columns(self) -> bool:
         """Whether columns are worth keeping; it depends on the rows alone."""
-        return is_sparse(self.X) or self.X.shape[1] >= KEPT_FROM
+        return are_costly(self.X)
 
     def product(self, index: Index, Z: Rows, w: Vector, threads: int = 1) -> Vector:
         """Return sum_j K(x_i, z_j) w_j for the rows of the share.

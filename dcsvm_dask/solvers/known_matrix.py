@@ -1,0 +1,92 @@
+"""The kernel matrix of a working set, and sums of its rows with the errors that they may have."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, matrix_sums_error
+from dcsvm_dask.kernels.threads import for_each
+
+Index = NDArray[np.int64]
+Vector = NDArray[np.float64]
+
+CHUNK = 256
+"""Rows that are summed at a time."""
+
+
+class KnownMatrix:
+    """The kernel matrix of one working set after the other, in the same memory.
+
+    What lies above a matrix that was let go would keep its memory from the next one.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR, shape (n, d), float32
+    most : int
+        Rows of the largest set.
+    threads : int
+
+    Attributes
+    ----------
+    rows : ndarray of int64
+        Those of the last set, ascending; none before the first.
+    """
+
+    def __init__(self, kernel: Kernel, X: Rows, most: int, threads: int) -> None:
+        self._kernel, self._X, self._threads = kernel, X, threads
+        self._memory = np.empty(most**2, np.float32)
+        self.rows: Index = np.empty(0, np.int64)
+
+    def of(self, rows: Index) -> tuple[NDArray[np.float32], int]:
+        """Return the matrix of the next set, and how many kernel values were computed for it.
+
+        Those of a part of the last set are there; the last matrix is gone then.
+
+        Parameters
+        ----------
+        rows : ndarray of int64, shape (m,)
+            Ascending.
+        """
+        last, self.rows = self.rows, rows
+        if len(last) and np.isin(rows, last, assume_unique=True).all():
+            K, places, m = self._square(len(last)), np.searchsorted(last, rows), len(rows)
+            for new, old in enumerate(places):  # no row comes before it is taken: places ascend
+                self._memory[new * m : (new + 1) * m] = K[old, places]
+            return self._square(m), 0
+        return counted_kernel_matrix(
+            self._kernel, self._X[rows], threads=self._threads, memory=self._memory
+        )
+
+    def forget(self) -> None:
+        """Let go of the memory."""
+        self._memory, self.rows = np.empty(0, np.float32), np.empty(0, np.int64)
+
+    def sums(self, beta: Vector) -> tuple[Vector, Vector] | None:
+        """Return sum_j K(x_i, x_j) beta_j of the rows of the set, and bounds of their errors.
+
+        Bounds are those of `product_error_bound`. None where variables of other rows are not zero,
+        or there is no such bound.
+
+        Parameters
+        ----------
+        beta : ndarray, shape (n,), float64
+        """
+        w = beta[self.rows]
+        if not len(w) or np.count_nonzero(w) < np.count_nonzero(beta):
+            return None
+        error = matrix_sums_error(self._kernel, self._X[self.rows])
+        if error is None:
+            return None
+        K, both = self._square(len(w)), np.stack([w, w**2], axis=1)
+        found = np.empty((len(w), 2))
+
+        def add(start: int) -> None:
+            found[start : start + CHUNK] = K[start : start + CHUNK].astype(np.float64) @ both
+
+        for_each(add, range(0, len(w), CHUNK), self._threads)
+        return found[:, 0].copy(), error(found[:, 0], found[:, 1])
+
+    def _square(self, rows: int) -> NDArray[np.float32]:
+        return self._memory[: rows * rows].reshape(rows, rows)
