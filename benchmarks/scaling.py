@@ -4,7 +4,9 @@
 
 List scheduling of the measured seconds of every task, layer after layer as the graph has them; to
 each come its rows over a link of 10 Gbit/s and a few milliseconds of the scheduler. A task that ran
-alone on several threads counts with its processor time. The working sets of a decomposition are
+alone on several threads counts with its processor time. Workers that are idle take part in the
+products of large blocks, which costs asking them (measured with 2 to 8 processes on loopback) and
+the rows of the columns on the way to each. The working sets of a decomposition are
 laid out as they are computed: one worker chooses and solves, then shares of the rows take the step,
 and every set costs the hops between tasks, their number, and its rows on the way (`layers` measures
 the first two). Prints the speed-up and the stages that hold it up.
@@ -13,16 +15,18 @@ the first two). Prints the speed-up and the stages that hold it up.
 from __future__ import annotations
 
 import argparse
-import heapq
 import json
+import math
 import sys
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import dcsvm_dask.api as dcsvm
+from dcsvm_dask.solvers.shared_rows import MOST_SHARES, SHARE_ROWS
 from dcsvm_dask.storage.dataset import DataSet
 
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -37,7 +41,49 @@ HOPS, GROUP_TASKS, OTHER_TASKS = 3, 2, 1
 CANDIDATE_BYTES = 32
 """What a share tells of a variable that may enter a set: two values, two numbers."""
 
-Layers = dict[str, list[list[float]]]
+HELP_SECONDS, HELPER_SECONDS = 0.02, 0.008
+"""Of a product that idle workers take part in, beside the work: for all of them, and for each."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """A task of a layer.
+
+    Attributes
+    ----------
+    seconds : float
+        On one worker.
+    shared : float
+        Seconds of products in which workers that are idle may take part.
+    shares : int
+        Most workers that may take part in a product, with its own.
+    products : int
+    others : float
+        How many workers may take part in a product beside its own, on average.
+    sent_bytes : float
+        Of all products, to each that takes part.
+    """
+
+    seconds: float
+    shared: float = 0.0
+    shares: int = 1
+    products: int = 0
+    others: float = 0.0
+    sent_bytes: float = 0.0
+
+    def on(self, workers: int) -> float:
+        """Return the seconds that it takes with so many workers."""
+        others = min(workers - 1, self.others)
+        if others == 0:
+            return self.seconds
+        # Shares are whole, whoever has them.
+        part = max(1.0 / (1.0 + others), math.ceil(self.shares / workers) / self.shares)
+        asking = self.products * (HELP_SECONDS + others * HELPER_SECONDS)
+        sending = others * self.sent_bytes / LINK_BYTES
+        return self.seconds - self.shared * (1.0 - part) + asking + sending
+
+
+Layers = dict[str, list[list[Work]]]
 
 
 @dataclass(frozen=True)
@@ -107,7 +153,7 @@ def recorded(run: Any) -> Layers:
     layers: Layers = {}
     nodes = run.folder.read_all()
     for stage in run.status()["stages"]:
-        tasks: dict[str, list[tuple[float, float]]] = defaultdict(list)
+        tasks: dict[str, list[tuple[float, Work]]] = defaultdict(list)
         # Those that say how many bytes of rows they have read are the only ones of their stage.
         told = any("bytes" in found.record for found in nodes[stage].values())
         for node, found in nodes[stage].items():
@@ -119,10 +165,27 @@ def recorded(run: Any) -> Layers:
                 busy = max(0.0, record["cpu_seconds"] - sets)
             read = record.get("bytes", 0) if told else record.get("rows", 0) * row_bytes
             moved = read / LINK_BYTES
-            tasks[layer].append((record["began"], busy + moved + TASK_SECONDS))
-        ordered = sorted(tasks.values(), key=min)
-        layers[stage] = [[seconds for _, seconds in sorted(layer)] for layer in ordered]
+            tasks[layer].append((record["began"], _work(record, busy + moved, row_bytes)))
+        ordered = sorted(tasks.values(), key=lambda layer: min(began for began, _ in layer))
+        layers[stage] = [
+            [work for _, work in sorted(layer, key=itemgetter(0))] for layer in ordered
+        ]
     return layers
+
+
+def _work(record: dict[str, Any], seconds: float, row_bytes: float) -> Work:
+    """Return what a node's record says of its task."""
+    if "shared" not in record:
+        return Work(seconds + TASK_SECONDS)
+    shared = record["shared"]
+    return Work(
+        seconds + shared["elsewhere"] + TASK_SECONDS,
+        shared["seconds"],
+        max(1, min(MOST_SHARES, record["rows"] // SHARE_ROWS)),
+        shared["products"],
+        shared["others"] / shared["products"],
+        shared["columns"] * row_bytes,
+    )
 
 
 def seconds_on(layers: Layers, sets: dict[str, Sets], workers: int) -> dict[str, float]:
@@ -157,17 +220,33 @@ def recorded_sets(run: Any) -> dict[str, Sets]:
 
 
 def plan_stages(layers: Layers, workers: int) -> dict[str, float]:
-    """Return the seconds that each stage takes on some workers, longest task first."""
-    total = {}
-    for stage, parts in layers.items():
-        seconds = 0.0
-        for tasks in parts:
-            free = [0.0] * workers
-            for task in sorted(tasks, reverse=True):
-                heapq.heappush(free, heapq.heappop(free) + task)
-            seconds += max(free)
-        total[stage] = seconds
-    return total
+    """Return the seconds that each stage takes on some workers."""
+    return {
+        stage: sum(layer_seconds(tasks, workers) for tasks in parts)
+        for stage, parts in layers.items()
+    }
+
+
+def layer_seconds(tasks: list[Work], workers: int) -> float:
+    """Return the seconds of a layer: the longest first, helped by workers that are idle."""
+    waiting = sorted(tasks, key=lambda task: task.seconds)
+    running: list[list[Any]] = []  # tasks, and the share that is left of each
+    seconds = 0.0
+    while waiting or running:
+        while waiting and len(running) < workers:
+            running.append([waiting.pop(), 1.0])
+        idle = workers - len(running)
+        several = [task for task, _ in running if task.shares > 1]
+        each = idle // len(several) if several else 0
+        left = [share * task.on(1 + each) for task, share in running]
+        step = min(left)
+        seconds += step
+        running = [
+            [task, share - step / task.on(1 + each)]
+            for (task, share), until in zip(running, left, strict=True)
+            if until > step
+        ]
+    return seconds
 
 
 def plot(speedups: dict[int, float], file: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 
 from dcsvm_dask.errors import RunError
-from dcsvm_dask.methods import resources
+from dcsvm_dask.methods import helping, resources
 from dcsvm_dask.storage.lock import HEARTBEAT_SECONDS, Ownership
 from dcsvm_dask.storage.node import Attempt, Committed, Record
 from dcsvm_dask.storage.run import RunFolder
@@ -42,11 +42,11 @@ def run_node(
     Returns
     -------
     record : dict
-        What the step returned, but for ``before``, with ``seconds``, ``cpu_seconds``, ``began``
-        (Unix time), ``host`` (name:process), ``peak_bytes`` (the largest resident memory of the
-        process so far) and ``resident_bytes`` (that at the end). Where the step returns ``before``,
-        the ``seconds`` and ``cpu_seconds`` of work that led to it outside of nodes (a loop's), they
-        are added, and it began so much earlier.
+        What the step returned, but for ``before``, with what `helping.counted` counts, and with
+        ``seconds``, ``cpu_seconds``, ``began`` (Unix time), ``host`` (name:process), ``peak_bytes``
+        (the largest resident memory of the process so far) and ``resident_bytes`` (that at the
+        end). Where the step returns ``before``, the ``seconds`` and ``cpu_seconds`` of work that
+        led to it outside of nodes (a loop's), they are added, and it began so much earlier.
     """
     run = replace(open_run(run_url), known={}) if owner is None else _open_owned(run_url, owner)
     run.check_result_version()  # a worker may have another version than who began the run
@@ -59,11 +59,13 @@ def run_node(
     attempt: Attempt = run.attempt(stage, node)
     assert run.known is not None
     try:
-        record = step(run, attempt, **arguments)
+        with helping.counted() as shared:
+            record = step(run, attempt, **arguments)
         record = json.loads(json.dumps(record))  # as it will be read: no NumPy scalars
         before = record.pop("before", {"seconds": 0.0, "cpu_seconds": 0.0})
         record = {
             **record,
+            **shared,
             "seconds": before["seconds"] + time.perf_counter() - begin,
             "cpu_seconds": before["cpu_seconds"] + clock() - busy,
             "began": began - before["seconds"],

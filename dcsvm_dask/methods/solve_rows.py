@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Rows, counted_kernel_matrix, is_sparse, kd_order
+from dcsvm_dask.methods.helping import shared_rows
 from dcsvm_dask.methods.problem import Problem
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.solved import SolvedRecord
@@ -61,16 +62,18 @@ class RowsSolver:
         }
         if self._K is not None:
             return solve_inner(self._K, self.dual, **start)
-        solution, values = solve_decomposition(
-            self._settings.kernel,
-            self._X,
-            self.dual,
-            **start,
-            working_size=self._settings.block_cap,
-            budget=FAR_PAIRS * tol,
-            # Levels are only starts, and of a round's step no more is believed than what it brings.
-            verify=False,
-        )
+        with shared_rows(self._X) as shared:
+            solution, values = solve_decomposition(
+                self._settings.kernel,
+                self._X,
+                self.dual,
+                **start,
+                working_size=self._settings.block_cap,
+                budget=FAR_PAIRS * tol,
+                # Levels are only starts, and of a round's step no more is believed than it brings.
+                verify=False,
+                shared=shared,
+            )
         self.kernel_values += values
         return solution
 

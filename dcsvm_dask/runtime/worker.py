@@ -12,12 +12,13 @@ from distributed import WorkerPlugin
 
 from dcsvm_dask import __version__
 from dcsvm_dask.errors import RunError
-from dcsvm_dask.methods import resources
+from dcsvm_dask.methods import helping, resources
 from dcsvm_dask.runtime.begun_by import BegunBy
 from dcsvm_dask.runtime.caretaker import plugin_name
 from dcsvm_dask.runtime.cluster.forking import keep_at_most
 from dcsvm_dask.runtime.compilation import warm_up
 from dcsvm_dask.runtime.compile_once import compile_once
+from dcsvm_dask.runtime.idle_workers import helped
 from dcsvm_dask.runtime.placement import Placement
 from dcsvm_dask.runtime.preload import free_memory
 from dcsvm_dask.runtime.topic import log_event
@@ -91,6 +92,7 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
         resources.use(
             worker.memory_manager.memory_limit or None, self._threads or worker.state.nthreads
         )
+        helping.use(helped)
         _one_blas_thread.take()
         self._limited.add(worker.address)
         if self._shield:
