@@ -120,16 +120,7 @@ class _Helped:
 
 
 class HeldShares(dict[int, Any]):
-    """The rows of some shares, by their numbers."""
-
-    def __sizeof__(self) -> int:
-        """Return the bytes of the rows."""
-        return sum(
-            sum(one.nbytes for one in (X.data, X.indices, X.indptr))
-            if hasattr(X, "indptr")
-            else X.nbytes
-            for X in self.values()
-        )
+    """The rows of some shares, by their numbers; one piece of data, which a dict would not be."""
 
 
 def sums_of(held: HeldShares, product: Product, parts: Sequence[Part]) -> list[PartSums]:
@@ -151,14 +142,14 @@ def _dealt(parts: Sequence[Part], groups: int) -> list[list[Part]]:
 def _this_task() -> tuple[Any, str, Placement, float]:
     """Return the client of the worker that runs this task, its address, and where tasks may run.
 
-    Their priority is above that of the run's other tasks: who waits for them has begun.
+    The client is None where there is no worker, or no client. The priority of products is above
+    that of the run's other tasks: who waits for them has begun.
     """
-    try:
+    with contextlib.suppress(Exception):
         worker = get_worker()
         annotations = worker.state.tasks[worker.get_current_task()].annotations or {}
-    except (ValueError, KeyError):
-        return None, "", Placement(), 0.0
-    workers = annotations.get("workers") or ()
-    resources = annotations.get("resources") or {}
-    placement = Placement((workers,) if isinstance(workers, str) else tuple(workers), resources)
-    return get_client(), worker.address, placement, annotations.get("priority", 0) + 1
+        workers = annotations.get("workers") or ()
+        workers = (workers,) if isinstance(workers, str) else tuple(workers)
+        placement = Placement(workers, annotations.get("resources") or {})
+        return get_client(), worker.address, placement, annotations.get("priority", 0) + 1
+    return None, "", Placement(), 0.0
