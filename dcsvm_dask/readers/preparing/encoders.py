@@ -15,6 +15,7 @@ from dcsvm_dask.readers.preparing.cells import (
     date_format,
     date_parts,
     flags_in,
+    form_in_words,
     is_date,
     is_number,
     numbers_of,
@@ -184,7 +185,8 @@ class Encoder:
             if form is None and not is_date(cells.type):  # another format had a type of dates
                 form = date_format(cells) or DATE_FORMATS[0]
             parts, wrong = date_parts(cells, form)
-            self._refuse(wrong, cells, codes, f"is not a date like {form}")
+            written = form_in_words(form or DATE_FORMATS[0])
+            self._refuse(wrong, cells, codes, f"is not a date written as {written}")
             missing = np.asarray(np.isnan(parts).any(axis=1))
             return parts[:, [NUMBERS_OF_DATE.index(part) for part in self.words]], missing
         missing = np.asarray(cells.is_null())

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers import files
 from dcsvm_dask.readers.open import open_source
@@ -79,3 +80,20 @@ def test_a_later_block_says_which_number_is_the_day(tmp_path: Path) -> None:
     assert made.encoders[1].fill == (2024.0, 4.0, 5.0, 2.0)  # of all by that form
     rows = [row for block, _ in source.blocks() for row in block.tolist()]
     assert rows[0] == [0, 2024, 4, 3, 2]
+
+
+def test_a_date_of_another_form_in_a_later_table_is_named(tmp_path: Path) -> None:
+    for name, days in (("t", ["2024-01-05", "2024-01-06"]), ("later", ["2024-01-05", "5 May"])):
+        lines = [f"{k},{day},{k % 2}\n" for k, day in enumerate(days)]
+        (tmp_path / f"{name}.csv").write_text("a,day,y\n" + "".join(lines))
+    said = (
+        r"later\.csv, line 3: column 2 \('day'\) is not a date written as year-month-day: '5 May'"
+    )
+    with pytest.raises(InputError, match=said):
+        api.ingest(
+            tmp_path / "t.csv",
+            tmp_path / "d.zarr",
+            test=tmp_path / "later.csv",
+            label="y",
+            dates="parts",
+        )
