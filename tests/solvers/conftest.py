@@ -38,6 +38,16 @@ def problem(make_svc: ModuleType, shared_data: Callable[[str], Any]) -> Callable
     return load
 
 
+@pytest.fixture(scope="session")
+def magic(shared_data: Callable[[str], Any]) -> tuple[Any, Any]:
+    """Return 1,200 standardised rows of magic in float32, and their signs."""
+    file = shared_data("magic")
+    chosen = np.random.default_rng(0).permutation(len(file["X_train"]))[:1200]
+    X = file["X_train"][chosen].astype(np.float64)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    return X.astype(np.float32), np.where(file["y_train"][chosen] > 0, 1.0, -1.0)
+
+
 @pytest.fixture
 def blobs() -> Callable[..., Any]:
     """Return a maker of small two-class problems: kernel matrix and labels."""

@@ -15,27 +15,18 @@ from dcsvm_dask.solvers import whole
 from dcsvm_dask.solvers.known_matrix import KnownMatrix
 from tests.svc import dual_of
 
-ROWS = 900
+ROWS = 1200
 KERNELS = [Kernel("rbf", 0.02), Kernel("rbf", 3.0), Kernel("laplacian", 0.1)]
-
-
-@pytest.fixture(scope="module")
-def table(shared_data: Callable[[str], Any]) -> tuple[Any, Any]:
-    file = shared_data("magic")
-    chosen = np.random.default_rng(0).permutation(len(file["X_train"]))[:ROWS]
-    X = file["X_train"][chosen].astype(np.float64)
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
-    return X.astype(np.float32), np.where(file["y_train"][chosen] > 0, 1.0, -1.0)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_sums_are_within_their_bounds(
-    table: tuple[Any, Any], kernel: Kernel, form: Callable[[Any], Any]
+    magic: tuple[Any, Any], kernel: Kernel, form: Callable[[Any], Any]
 ) -> None:
     if kernel.name == "laplacian" and form is not np.asarray:
         pytest.skip("there are no L1 distances of sparse rows")
-    X, rng = form(table[0]), np.random.default_rng(1)
+    X, rng = form(magic[0]), np.random.default_rng(1)
     rows = np.flatnonzero(rng.random(ROWS) < 0.7)
     beta = np.zeros(ROWS)
     beta[rows[::3]] = 50.0 * rng.standard_normal(len(rows[::3]))
@@ -49,9 +40,9 @@ def test_sums_are_within_their_bounds(
     assert np.abs(sums - exact).max() > 1e-3 * bounds.max()
 
 
-def test_sums_of_other_rows_are_not_known(table: tuple[Any, Any]) -> None:
+def test_sums_of_other_rows_are_not_known(magic: tuple[Any, Any]) -> None:
     rows, beta = np.arange(0, ROWS, 2), np.zeros(ROWS)
-    known = KnownMatrix(KERNELS[0], table[0], ROWS, 1)
+    known = KnownMatrix(KERNELS[0], magic[0], ROWS, 1)
     assert known.sums(beta) is None
     known.of(rows)
     beta[4] = 1.0
@@ -62,15 +53,15 @@ def test_sums_of_other_rows_are_not_known(table: tuple[Any, Any]) -> None:
     assert known.sums(beta) is None
 
 
-def test_kernels_of_inner_products_have_no_bound(table: tuple[Any, Any]) -> None:
-    known = KnownMatrix(Kernel("poly", 0.1, degree=2), table[0], ROWS, 1)
+def test_kernels_of_inner_products_have_no_bound(magic: tuple[Any, Any]) -> None:
+    known = KnownMatrix(Kernel("poly", 0.1, degree=2), magic[0], ROWS, 1)
     known.of(np.arange(ROWS))
     assert known.sums(np.ones(ROWS)) is None
 
 
-def test_a_part_of_the_last_set_is_taken_from_its_matrix(table: tuple[Any, Any]) -> None:
+def test_a_part_of_the_last_set_is_taken_from_its_matrix(magic: tuple[Any, Any]) -> None:
     rng = np.random.default_rng(2)
-    known = KnownMatrix(KERNELS[1], table[0], ROWS, 1)
+    known = KnownMatrix(KERNELS[1], magic[0], ROWS, 1)
     rows = np.flatnonzero(rng.random(ROWS) < 0.8)
     K, values = known.of(rows)
     assert values > 0
@@ -85,10 +76,10 @@ def test_a_part_of_the_last_set_is_taken_from_its_matrix(table: tuple[Any, Any])
 
 
 def test_the_end_needs_no_product_where_all_rows_are_one_set(
-    table: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+    magic: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(whole, "SMALL", 100)
-    X, y = table
+    X, y = magic
     kernel = Kernel("rbf", 20.0)  # most rows are support vectors
     solution, values = whole.solve_whole(kernel, X, dual_of(y, 4.0), equality=True)
     assert np.count_nonzero(solution.beta) > 0.8 * ROWS

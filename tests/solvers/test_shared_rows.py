@@ -34,15 +34,6 @@ def _small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_rows, "PART_VALUES", 1)
 
 
-@pytest.fixture(scope="module")
-def table(shared_data: Callable[[str], Any]) -> tuple[Any, Any]:
-    file = shared_data("magic")
-    chosen = np.random.default_rng(0).permutation(len(file["X_train"]))[:ROWS]
-    X = file["X_train"][chosen].astype(np.float64)
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
-    return X.astype(np.float32), np.where(file["y_train"][chosen] > 0, 1.0, -1.0)
-
-
 def elsewhere(shares: list[Rows]) -> CarryOut:
     """Return what carries out products on copies of all that would be sent, last share first."""
     copies = pickle.loads(pickle.dumps(shares))
@@ -58,9 +49,9 @@ def elsewhere(shares: list[Rows]) -> CarryOut:
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("budget", [0.0, 1e-4])
 def test_sums_are_those_of_the_kernel_matrix(
-    table: tuple[Any, Any], form: Callable[[Any], Any], budget: float
+    magic: tuple[Any, Any], form: Callable[[Any], Any], budget: float
 ) -> None:
-    X, rng = form(table[0]), np.random.default_rng(1)
+    X, rng = form(magic[0]), np.random.default_rng(1)
     rows = np.flatnonzero(rng.random(ROWS) < 0.4)
     rows = rows[(rows < 250) | (rows > 700)]  # of one share there are none
     columns = np.flatnonzero(rng.random(ROWS) < 0.2)
@@ -74,8 +65,8 @@ def test_sums_are_those_of_the_kernel_matrix(
     assert shared.count.seconds >= shared.count.elsewhere == 0.0
 
 
-def test_rows_in_doubt_are_those_of_their_share(table: tuple[Any, Any]) -> None:
-    X, rows, columns = table[0], np.arange(3, ROWS, 2), np.arange(0, ROWS, 3)
+def test_rows_in_doubt_are_those_of_their_share(magic: tuple[Any, Any]) -> None:
+    X, rows, columns = magic[0], np.arange(3, ROWS, 2), np.arange(0, ROWS, 3)
     w = np.random.default_rng(2).standard_normal(len(columns))
     exact, _ = kernel_product(KERNEL, X[rows], X[columns], w, dtype=np.float64)
     nobody = (np.full(len(rows), np.inf), np.full(len(rows), -np.inf))
@@ -90,8 +81,8 @@ def test_rows_in_doubt_are_those_of_their_share(table: tuple[Any, Any]) -> None:
     assert np.abs(rough[last] - exact[last]).max() > 1e-9
 
 
-def test_who_computes_changes_no_bit(table: tuple[Any, Any]) -> None:
-    X, y = table
+def test_who_computes_changes_no_bit(magic: tuple[Any, Any]) -> None:
+    X, y = magic
     dual, found = dual_of(y, 4.0), []
     for carry_out in (None, elsewhere):
         shared = SharedRows(X, carry_out)
