@@ -13,11 +13,12 @@ import contextlib
 import time
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from dask.sizeof import sizeof
 from distributed import KilledWorker, get_client, get_worker
 
 from dcsvm_dask.kernels import Rows
@@ -119,13 +120,20 @@ class _Helped:
         return self._held[key]
 
 
-class HeldShares(dict[int, Any]):
-    """The rows of some shares, by their numbers; one piece of data, which a dict would not be."""
+@dataclass(frozen=True)
+class HeldShares:
+    """The rows of some shares, by their numbers: a dict alone would be scattered value by value."""
+
+    rows: dict[int, Rows]
+
+    def __sizeof__(self) -> int:
+        """Return the bytes of the rows, by which Dask leaves them where they are."""
+        return sum(sizeof(X) for X in self.rows.values())
 
 
 def sums_of(held: HeldShares, product: Product, parts: Sequence[Part]) -> list[PartSums]:
     """Return the sums of parts of shares that are held here."""
-    return [replace(product.sums(held[part.share], part), is_elsewhere=True) for part in parts]
+    return [replace(product.sums(held.rows[part.share], part), is_elsewhere=True) for part in parts]
 
 
 def _dealt(parts: Sequence[Part], groups: int) -> list[list[Part]]:
