@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import dcsvm_dask.api as dcsvm
-from dcsvm_dask.solvers.shared_rows import MOST_SHARES, SHARE_ROWS
+from dcsvm_dask.solvers import number_of_shares
 from dcsvm_dask.storage.dataset import DataSet
 
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -181,7 +181,7 @@ def _work(record: dict[str, Any], seconds: float, row_bytes: float) -> Work:
     return Work(
         seconds + shared["elsewhere"] + TASK_SECONDS,
         shared["seconds"],
-        max(1, min(MOST_SHARES, record["rows"] // SHARE_ROWS)),
+        number_of_shares(record["rows"]),
         shared["products"],
         shared["others"] / shared["products"],
         shared["columns"] * row_bytes,

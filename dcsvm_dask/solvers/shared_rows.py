@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows, kernel_product
+from dcsvm_dask.solvers.parallel.solve import SHARE_ROWS, number_of_shares
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-SHARE_ROWS = 8192
-"""Rows of a share, about."""
 SHARED_FROM = 4 * SHARE_ROWS
 """Rows from which shares are worth it."""
-MOST_SHARES = 64
 PART_VALUES = 3e7
 """Kernel values for each who takes part in a product: with fewer, asking takes what it saves."""
 
@@ -158,7 +156,7 @@ class SharedRows:
     def __init__(self, X: Rows, carry_out: Callable[[list[Rows]], CarryOut] | None = None) -> None:
         self.X = X
         n = X.shape[0]
-        shares = max(1, min(MOST_SHARES, n // SHARE_ROWS))
+        shares = number_of_shares(n)
         self._borders = np.array([n * share // shares for share in range(shares + 1)])
         self._shares = [X[a:b] for a, b in pairwise(self._borders)]
         self._carry_out = self._here if carry_out is None else carry_out(self._shares)

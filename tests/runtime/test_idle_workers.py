@@ -15,6 +15,7 @@ from dcsvm_dask import api
 from dcsvm_dask.methods import helping
 from dcsvm_dask.runtime import idle_workers
 from dcsvm_dask.solvers import shared_rows
+from dcsvm_dask.solvers.parallel import solve
 from dcsvm_dask.storage.run import RunFolder
 from tests.methods.decomposition.runs import HERE, assert_same_model
 
@@ -34,7 +35,7 @@ WORDS: dict[str, Any] = {
 def _small_shares() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(helping, "SHARED_FROM", 300)
-        patch.setattr(shared_rows, "SHARE_ROWS", 75)
+        patch.setattr(solve, "SHARE_ROWS", 75)
         patch.setattr(shared_rows, "PART_VALUES", 1)
         patch.setattr(idle_workers, "LEAST_PATIENCE", 30.0)  # other tests run beside
         yield

@@ -22,6 +22,7 @@ from dcsvm_dask.solvers import (
     shared_rows,
     solve_decomposition,
 )
+from dcsvm_dask.solvers.parallel import solve
 from tests.svc import dual_of
 
 ROWS = 1200
@@ -30,7 +31,7 @@ KERNEL = Kernel("rbf", 0.5)
 
 @pytest.fixture(autouse=True)
 def _small_shares(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shared_rows, "SHARE_ROWS", 250)
+    monkeypatch.setattr(solve, "SHARE_ROWS", 250)
     monkeypatch.setattr(shared_rows, "PART_VALUES", 1)
 
 
