@@ -15,6 +15,19 @@ from dcsvm_dask import api
 
 
 @pytest.fixture(scope="session")
+def magic_rows(shared_data: Callable[[str], Any]) -> Callable[[int], tuple[Any, Any]]:
+    """Return a maker of standardised rows of magic, in an order drawn once, and their labels."""
+    file = shared_data("magic")
+    order = np.random.default_rng(0).permutation(len(file["X_train"]))
+
+    def make(n: int) -> tuple[Any, Any]:
+        X = file["X_train"][order[:n]].astype(np.float64)
+        return (X - X.mean(axis=0)) / X.std(axis=0), file["y_train"][order[:n]]
+
+    return make
+
+
+@pytest.fixture(scope="session")
 def demo_rows(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Return a maker of data sets from the first rows of the demo's data."""
     made: dict[tuple[int, str], Path] = {}

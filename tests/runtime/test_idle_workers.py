@@ -42,12 +42,10 @@ def _small_shares() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def data(shared_data: Callable[[str], Any], tmp_path_factory: pytest.TempPathFactory) -> str:
-    file = shared_data("magic")
-    index = np.random.default_rng(0).permutation(len(file["X_train"]))[:ROWS]
-    X = file["X_train"][index].astype(np.float64)
-    X, y = (X - X.mean(axis=0)) / X.std(axis=0), file["y_train"][index]
-    return api.ingest((X, y), tmp_path_factory.mktemp("data") / "d.zarr").url
+def data(
+    magic_rows: Callable[[int], tuple[Any, Any]], tmp_path_factory: pytest.TempPathFactory
+) -> str:
+    return api.ingest(magic_rows(ROWS), tmp_path_factory.mktemp("data") / "d.zarr").url
 
 
 @pytest.fixture(scope="module")

@@ -39,13 +39,10 @@ def problem(make_svc: ModuleType, shared_data: Callable[[str], Any]) -> Callable
 
 
 @pytest.fixture(scope="session")
-def magic(shared_data: Callable[[str], Any]) -> tuple[Any, Any]:
+def magic(magic_rows: Callable[[int], tuple[Any, Any]]) -> tuple[Any, Any]:
     """Return 1,200 standardised rows of magic in float32, and their signs."""
-    file = shared_data("magic")
-    chosen = np.random.default_rng(0).permutation(len(file["X_train"]))[:1200]
-    X = file["X_train"][chosen].astype(np.float64)
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
-    return X.astype(np.float32), np.where(file["y_train"][chosen] > 0, 1.0, -1.0)
+    X, y = magic_rows(1200)
+    return X.astype(np.float32), np.where(y > 0, 1.0, -1.0)
 
 
 @pytest.fixture
