@@ -79,11 +79,13 @@ class KnownMatrix:
         error = matrix_sums_error(self._kernel, self._X[self.rows])
         if error is None:
             return None
-        K, both = self._square(len(w)), np.stack([w, w**2], axis=1)
+        columns = np.flatnonzero(w)
+        K, both = self._square(len(w)), np.stack([w, w**2], axis=1)[columns]
         found = np.empty((len(w), 2))
 
         def add(start: int) -> None:
-            found[start : start + CHUNK] = K[start : start + CHUNK].astype(np.float64) @ both
+            some = slice(start, start + CHUNK)
+            found[some] = K[some, columns].astype(np.float64) @ both
 
         for_each(add, range(0, len(w), CHUNK), self._threads)
         return found[:, 0].copy(), error(found[:, 0], found[:, 1])

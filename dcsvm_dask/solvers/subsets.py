@@ -3,7 +3,7 @@
 With a smooth kernel every row depends on every other, so that clusters say little about the
 solution, but a random sample of m rows does: trained with C scaled to n C / m, its SVM comes close
 to that of all n rows. Each subset of the chain has four times the rows of the one before, so the
-prediction costs a small part of the training.
+prediction costs a small part of the training. Of a rare class subsets have more than its share.
 """
 
 from __future__ import annotations
@@ -15,9 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
+from dcsvm_dask.solvers.nested import NestedSubsets
 from dcsvm_dask.solvers.optimality import bias
 from dcsvm_dask.solvers.smo.solve import solve_smo
-from dcsvm_dask.solvers.working_sets import first_set, reach, solve_working_sets
+from dcsvm_dask.solvers.working_sets import (
+    GROWTH,
+    SMALL_SET,
+    first_set,
+    reach,
+    solve_working_sets,
+)
 from dcsvm_dask.tasks import Dual
 
 Index = NDArray[np.int64]
@@ -27,7 +34,7 @@ Take = Callable[[Index], Rows]
 
 RATIO = 4
 # The first subset is solved whole, so it is small.
-FIRST_ROWS = 6000
+FIRST_ROWS = 2048
 # Subsets by which the number of support vectors is extrapolated.
 FEW = (512, 1024)
 # A prediction needs no smaller tolerance, in units of `Dual.unit`.
@@ -61,6 +68,7 @@ class SubsetMachine:
             Most rows of the set.
         """
         gradient = (expected + self.bias) + dual.p  # at zero, whatever the diagonal
+        cap = min(cap, max(SMALL_SET, GROWTH * RATIO * len(self.rows)))
         return first_set(reach(gradient, np.zeros(len(dual)), dual), cap, dual.margin)
 
     def decide(self, take: Take, rows: Index, threads: int = 1) -> tuple[Vector, int]:
@@ -112,13 +120,12 @@ def train_on_subsets(
     max_iter : int, optional
         Most steps of two variables, of all subsets together.
     """
-    n, counted, steps = len(dual), 0, 0
-    order = np.random.default_rng(seed).permutation(n)
+    counted, steps = 0, 0
     machine: SubsetMachine | None = None
-    sizes = subset_sizes(n, cap)
+    subsets, sizes = NestedSubsets(dual, seed), subset_sizes(len(dual), cap)
     for size in sizes:
-        rows = np.sort(order[:size]).astype(np.int64)
-        X, mine = take(rows), dual[rows].scaled(n / size)
+        rows = subsets.rows(size)
+        X, mine = take(rows), subsets.dual(rows)
         first = np.arange(size)
         if machine is not None:
             expected, values = machine.decide(take, rows, threads)
@@ -157,7 +164,7 @@ def extrapolated_support(
     """Return how many support vectors all rows would have, as two small subsets have them.
 
     Their number grows as a power of the number of rows, between 0 (a smooth function without noise)
-    and 1 (noise).
+    and 1 (noise), of either sign by itself.
 
     Parameters
     ----------
@@ -170,13 +177,13 @@ def extrapolated_support(
     n_iter, kernel_values : int
     """
     n, steps = len(dual), 0
-    counts: list[int] = []
-    drawn = np.random.default_rng(seed).permutation(n)[: max(FEW)].astype(np.int64)
-    rows = np.sort(drawn)
+    subsets = NestedSubsets(dual, seed)
+    rows = subsets.rows(max(FEW))
     K, values = counted_kernel_matrix(kernel, take(rows))
+    support: list[Index] = []
     for size in FEW:
-        some = np.flatnonzero(np.isin(rows, drawn[:size]))
-        mine = dual[rows[some]].scaled(n / size)
+        some = np.searchsorted(rows, subsets.rows(size))
+        mine = subsets.dual(rows[some])
         if equality and not mine.can_balance():
             return float(n), steps, values
         found = solve_smo(
@@ -185,10 +192,16 @@ def extrapolated_support(
             equality=equality,
             tol=SUBSET_TOL * dual.unit,
         )
-        counts.append(max(1, int(np.count_nonzero(found.beta))))
+        support.append(rows[some[np.flatnonzero(found.beta)]])
         steps += found.n_iter
-    power = float(np.clip(np.log(counts[1] / counts[0]) / np.log(FEW[1] / FEW[0]), 0.0, 1.0))
-    return counts[1] * (n / FEW[1]) ** power, steps, values
+    shares = [subsets.shares(subsets.rows(size)) for size in FEW]
+    few, more = (subsets.counts(some) for some in support)
+    expected = 0.0
+    for sign, count in more.items():
+        growth = np.log(shares[1][sign] / shares[0][sign])
+        power = np.log(count / few.get(sign, 1)) / growth if growth > 0.0 else 1.0
+        expected += count * (1.0 / shares[1][sign]) ** np.clip(power, 0.0, 1.0)
+    return max(1.0, float(expected)), steps, values
 
 
 def subset_sizes(n: int, cap: int) -> list[int]:

@@ -37,10 +37,9 @@ BLOCK_ROWS = 2048
 NO_LIMIT = 1 << 62
 # Share of the tolerance that the product of a start may lose by leaving out far pairs of rows.
 FAR_PAIRS = 0.01
-# From this number of rows on, predicting the support vectors costs less than it saves.
-_PREDICTED_ABOVE = 6000
-MOST_SUPPORT = 0.6
-"""With more support vectors than this share of the rows predicting them saves nothing."""
+MOST_SUPPORT = ((4000, 0.05), (6000, 0.6))
+"""Predicting the support vectors saves nothing below the first number of rows, nor where they are
+more than a share of so many rows."""
 # Share of the iterations that may be spent on predicting them.
 _PREDICTING = 0.25
 SMALL_SETS_ABOVE = 8000
@@ -282,10 +281,8 @@ class _Whole:
 
     def predicted_start(self) -> tuple[Vector, Vector]:
         """Return the same by working sets, the first one of predicted support vectors."""
-        n, first = len(self.dual), np.arange(len(self.dual))
-        if n > min(self.size, _PREDICTED_ABOVE) and not (
-            n <= self.size and self.expected_support() > MOST_SUPPORT * n
-        ):
+        first = np.arange(len(self.dual))
+        if self._is_predicted():
             machine, work = train_on_subsets(
                 self.kernel,
                 self.X.__getitem__,
@@ -302,8 +299,8 @@ class _Whole:
             self.kernel,
             self.X,
             self.dual,
-            beta=np.zeros(n),
-            f=np.zeros(n),
+            beta=np.zeros(len(self.dual)),
+            f=np.zeros(len(self.dual)),
             first=first,
             tol=INNER_FLOOR * self.tol,
             cap=self.size,
@@ -316,6 +313,15 @@ class _Whole:
         self._count(found.n_iter, found.kernel_values, found.fallbacks)
         self.matrix = found.matrix
         return found.beta, self.dual.gradient(found.f, found.beta)
+
+    def _is_predicted(self) -> bool:
+        n = len(self.dual)
+        if n > self.size:
+            return True
+        if self.limit < NO_LIMIT:  # no steps are left to look ahead
+            return n > MOST_SUPPORT[-1][0]
+        shares = [share for least, share in MOST_SUPPORT if n > least]
+        return bool(shares) and self.expected_support() <= shares[-1] * n
 
     def end(self, beta: Vector, gradient: Vector, *, verify: bool) -> Solution:
         """Return the solution within the tolerance, by products of full precision to `verify`."""

@@ -31,6 +31,9 @@ NEAR = 0.3
 # not needed after all costs as much of the kernel matrix as what is.
 SMALL_SET = 1500
 FILL = 1.5
+# Nor does a set have more rows than so many times the present support vectors: where violators are
+# many and support vectors few, most of those only see the same few missing.
+GROWTH = 4
 # Ways in which a variable violates: it rises or falls, and is positive or negative.
 N_SIDES = 4
 # Sets after which the caller is to look at f from scratch, whatever is left.
@@ -137,7 +140,7 @@ def solve_working_sets(
                 near,
                 centred,
                 tol,
-                cap,
+                min(cap, max(SMALL_SET, GROWTH * int(np.count_nonzero(beta)))),
                 equality=equality,
                 resting=resting,
                 by_sign=size is not None,

@@ -113,8 +113,8 @@ class Dual:
         """Whether bounds let every variable have one sign only."""
         return bool(((self.lower == 0.0) | (self.upper == 0.0)).all())
 
-    def scaled(self, factor: float) -> Dual:
-        """Return the problem with all C multiplied."""
+    def scaled(self, factor: float | Vector) -> Dual:
+        """Return the problem with all C multiplied, each by its own factor or all by one."""
         ridge = None if self.ridge is None else self.ridge / factor
         return replace(self, lower=self.lower * factor, upper=self.upper * factor, ridge=ridge)
 
