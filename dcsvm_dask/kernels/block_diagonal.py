@@ -154,27 +154,26 @@ def _sum_blocks(
         for start in range(borders[g], borders[g + 1], most_rows):
             rows = members[start : min(start + most_rows, borders[g + 1])]
             n = len(rows)
-            F, a, exact = np.empty((d, n), np.float32), np.zeros(n, np.float32), np.zeros(n)
+            F, a = np.empty((d, n), np.float32), np.zeros(n)
             centre, own_how, own_scale = origin, how, scale
             if centred:
                 _mean(X, rows, mean)
                 centre = mean
-            if _take(X, rows, centre, F, exact) > widest * widest:
+            if _take(X, rows, centre, F, a) > widest * widest:
                 if not few:
                     left[q] = True
                     break
                 centre, own_how, own_scale = origin, DIFFERENCES, np.float32(-0.5) * scale
-                _take(X, rows, centre, F, exact)
+                _take(X, rows, centre, F, a)
             for i in range(n):
-                exact[i] *= -0.5 if own_how == PRODUCTS and centred else 0.0
-                a[i] = exact[i]
+                a[i] *= -0.5 if own_how == PRODUCTS and centred else 0.0
             sums = np.zeros((1, n))
             tile_work(
-                argument, own_how, function, own_scale, degree, coef0, F, a, centre, position,
+                argument, own_how, function, own_scale, degree, coef0, F, a, centre, d, position,
                 rare_start, rare_row, rare_value, Z, data, indices, indptr, own, w, no_spread,
                 stop, group, chunk, sums, no_spread, no_block, 0,
             )  # fmt: skip
             for i in range(n):
                 # What rounding `a` did is put right, to first order.
-                slip = np.float64(own_scale) * (exact[i] - np.float64(a[i]))
+                slip = np.float64(own_scale) * (a[i] - np.float64(np.float32(a[i])))
                 out[rows[i]] = sums[0, i] * (1 + LN2 * slip)

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels.bounds import decay_radius
+from dcsvm_dask.kernels.bounds import decay_error, decay_radius
 from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.kinds import INNER_PRODUCT, L1_DISTANCE, LN2, SQUARED_DISTANCE
 from dcsvm_dask.kernels.rows import Rows, is_sparse, row_sums, squared_norms
-from dcsvm_dask.kernels.tiles import DIFFERENCES, LOOPS, PRODUCTS, SPARSE
+from dcsvm_dask.kernels.tiles import DIFFERENCES, LOOPS, PRODUCTS, SPARSE, SPLIT
 from dcsvm_dask.kernels.whole_numbers import small_whole_numbers
 
 Vector = NDArray[np.float64]
@@ -30,6 +30,10 @@ ALWAYS_DIFFERENCES = 16
 """Features up to which differences are as fast as a BLAS product."""
 MOST_DIFFERENCES = 64
 """Features up to which they cost a third more; above, float64 is the cheaper way to precision."""
+PARTS = (2, 4, 8)
+"""Into how many parts more features may be cut, whose products are summed in float64 ..."""
+PART_FEATURES = 64
+"""... of so many features at least."""
 ERROR_WITH_FEW, ERROR_WITH_MANY = 2.0**-20, 2.0**-18
 """Deviation of shift-invariant kernels up to which a float32 product will do, by features."""
 
@@ -43,11 +47,13 @@ class RowTile:
     F: NDArray[Any]
     """Shape (d, rows), less the centre; for CSR (features not rare, rows)."""
     a: NDArray[Any]
-    """What each row adds to products, shape (rows,): they become -1/2 times distances."""
+    """What each row adds to products, float64, shape (rows,): they become -1/2 times distances."""
     correction: Vector
-    """Factors that put right, to first order, the rounding of `a`."""
+    """Factors that put right, to first order, the rounding of `a` to the precision of the tile."""
     centre: NDArray[Any]
     """What was taken from each row, shape (d,)."""
+    width: int
+    """Features whose products are summed in the precision of the tile."""
     sparse: tuple[NDArray[Any], ...]
     """(position, rare_start, rare_row, rare_value), as `sparse_products` takes them."""
     radius: float
@@ -60,13 +66,15 @@ class RowTile:
     @property
     def arguments(self) -> tuple[Any, ...]:
         """The leading arguments of `tile_work`."""
-        return *self.kernel, self.F, self.a, self.centre, *self.sparse
+        return *self.kernel, self.F, self.a, self.centre, self.width, *self.sparse
 
     @property
     def chunk(self) -> int:
-        """Columns to take at a time: half a megabyte of float32 values, 4 MB of gathered rows."""
+        """Columns to take at a time: half a megabyte of values, 4 MB of gathered rows."""
         features, rows = self.F.shape
         most = 256
+        if self.kernel[1] == SPLIT:  # values are in float64, too
+            rows *= 2
         if self.kernel[1] == PRODUCTS:
             most = min(most, max(2**20 // (features * self.F.itemsize), 16))
         return 4 * min(max(2**15 // rows, 16), most)
@@ -96,10 +104,11 @@ def row_tile(
     """Make rows (a few hundred) into a tile of at least the given precision.
 
     Where the exponents of a float32 product would be too far off, dense rows meet by their
-    differences, or if they are long the tile is made in float64; but products of small whole
-    numbers are exact. With `alone` the values of a column are the same, bit for bit, whatever other
-    columns they are computed with. `whole` is asked, where it matters, whether the columns are
-    small whole numbers (see `small_whole_numbers`).
+    differences, or if they are long by products of some features at a time, summed in float64, or
+    all is in float64; but products of small whole numbers are exact. With `alone` the values of a
+    column are the same, bit for bit, whatever other columns they are computed with. `whole` is
+    asked, where it matters, whether the columns are small whole numbers (see
+    `small_whole_numbers`).
     """
     dtype = np.dtype(dtype)
     d = X.shape[1]
@@ -133,10 +142,34 @@ def row_tile(
                 norms = _norms(kernel, X)
             return _tile(kernel, how, rows, norms, centre, sparse, radius, terms, exact=True)
         if how != PRODUCTS or d > MOST_DIFFERENCES:
-            return row_tile(kernel, X, np.float64)
+            split = _split(kernel, rows, norms, centre) if how == PRODUCTS else None
+            return row_tile(kernel, X, np.float64) if split is None else split
         how, radius, centre = DIFFERENCES, 0.0, np.zeros(d, dtype)
         rows = X.astype(dtype, copy=False)
     return _tile(kernel, how, rows, norms, centre, sparse, radius, terms)
+
+
+def _split(
+    kernel: Kernel, rows: NDArray[Any], norms: Vector, centre: NDArray[Any]
+) -> RowTile | None:
+    """Return a float32 tile of as few parts of the features as precision allows; None: of none.
+
+    Errors of parts are independent: they add as squares, and so as fourth powers of radii.
+    """
+    n, d = rows.shape
+    for parts in PARTS:
+        width = -(-d // parts)
+        if width < PART_FEATURES:
+            break
+        starts = np.arange(0, d, width)
+        each = np.add.reduceat(rows.astype(np.float64) ** 2, starts, axis=1).max(axis=0)
+        radius = float(np.sum(each**2)) ** 0.25
+        if decay_error(kernel, np.float32, width, radius) <= ERROR_WITH_MANY:
+            padded = np.zeros((n, width * len(starts)), rows.dtype)
+            padded[:, :d] = rows
+            sparse = _no_features(rows.dtype)
+            return _tile(kernel, SPLIT, padded, norms, centre, sparse, radius, width)
+    return None
 
 
 def widest_radius(kernel: Kernel, how: int, terms: int) -> float:
@@ -217,8 +250,8 @@ def _tile(
     elif kind.is_shift_invariant:
         scale = to(2 * kernel.gamma / kind.unit)
         own = -0.5 * (norms if kind.argument == L1_DISTANCE else norms**2)
-    a = own.astype(centre.dtype)
     arguments = (kind.argument, how, kind.function, scale, int(kernel.degree), coef0)
     F = np.ascontiguousarray(rows.T)
-    correction = 1 + LN2 * float(scale) * (own - a)
-    return RowTile(arguments, F, a, correction, centre, sparse, radius, terms, exact)
+    slip = np.zeros(len(rows)) if how == SPLIT else own - own.astype(centre.dtype)
+    correction = 1 + LN2 * float(scale) * slip
+    return RowTile(arguments, F, own, correction, centre, terms, sparse, radius, terms, exact)

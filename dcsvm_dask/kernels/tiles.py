@@ -213,10 +213,51 @@ def _squares(a: Any, b: Any, c: Any, e: Any, total: Any) -> Any:
     return e * e + (c * c + (b * b + (a * a + total)))
 
 
-PRODUCTS, DIFFERENCES, SPARSE, LOOPS = range(4)
-"""How pairs of rows meet: by BLAS, by differences of features, through the features in use, or by
-products feature by feature.
+PRODUCTS, DIFFERENCES, SPARSE, LOOPS, SPLIT = range(5)
+"""How pairs of rows meet: by BLAS, by differences of features, through the features in use, by
+products feature by feature, or by BLAS for some features at a time, whose sum is in float64.
 """
+
+
+@njit(**INNER, fastmath=SUM_FLAGS)
+def _gather_part(Z: Any, chosen: Any, start: Any, centre: Any, B: Any, square: Any) -> None:
+    """Do as `gather` for some features, from `start` on; add to the squared norms."""
+    prefer_wide_vectors()
+    features = min(B.shape[1], Z.shape[1] - start)
+    for r in range(len(chosen)):
+        j = chosen[r]
+        total = 0.0
+        for f in range(features):
+            x = B.dtype.type(Z[j, start + f]) - centre[start + f]
+            B[r, f] = x
+            total += np.float64(x) * np.float64(x)
+        B[r, features:] = 0
+        square[r] += total
+
+
+@njit(**INNER, fastmath=LOOP_FLAGS)
+def split_products(
+    Z: Any, chosen: Any, centre: Any, F: Any, width: Any, a: Any, total: Any, T: Any
+) -> None:
+    """T[r, i] = -1/2 of squared distances, of which only the last rounding is float32's.
+
+    `width` features meet at a time; F has a multiple of them, zero beyond those of Z.
+    """
+    prefer_wide_vectors()
+    n, rows = T.shape
+    square = np.zeros(n)
+    B = np.empty((n, width), F.dtype)
+    for start in range(0, F.shape[0], width):
+        _gather_part(Z, chosen, start, centre, B, square)
+        np.dot(B, F[start : start + width], T)
+        for r in range(n):
+            for i in range(rows):
+                before = total[r, i] if start > 0 else a[i]
+                total[r, i] = before + np.float64(T[r, i])
+    for r in range(n):
+        half = 0.5 * square[r]
+        for i in range(rows):
+            T[r, i] = total[r, i] - half
 
 
 @njit(**INNER, fastmath=LOOP_FLAGS)
@@ -245,6 +286,7 @@ def tile_work(
     F: Any,
     a: Any,
     centre: Any,
+    width: Any,
     position: Any,
     rare_start: Any,
     rare_row: Any,
@@ -270,9 +312,11 @@ def tile_work(
     run_group[q] are the chosen from run_stop[q - 1] to run_stop[q].
     Where `spread` is not empty: spread[i] += K(x_i, z_j) u_j over all chosen j.
     Where `block` has rows: block[j, column + i] = K(x_i, z_j).
-    `chunk` is a multiple of four.
+    `a` is in float64; `width` is that of `split_products`. `chunk` is a multiple of four.
     """
     rows = F.shape[1]
+    own = np.zeros(rows, F.dtype) if how == SPLIT else a.astype(F.dtype)
+    total = np.empty((chunk if how == SPLIT else 0, rows))
     B = np.empty((chunk if how == PRODUCTS else 0, F.shape[0]), F.dtype)
     buffer = np.empty((chunk, rows), F.dtype)
     b = np.zeros(chunk, F.dtype)
@@ -306,6 +350,8 @@ def tile_work(
             np.dot(B[:n], F, T)
             if argument == INNER_PRODUCT:
                 square[:] = 0
+        elif how == SPLIT:
+            split_products(Z, part, centre, F, width, a, total, T)
         elif argument == L1_DISTANCE:
             manhattan_distances(Z, part, F, buffer)
         elif how == LOOPS:
@@ -314,7 +360,7 @@ def tile_work(
             squared_distances(Z, part, F, buffer)
         for r in range(n):
             b[r] = -0.5 * square[r]
-        to_values(T, function, scale, degree, coef0, a, b)
+        to_values(T, function, scale, degree, coef0, own, b)
         if sums.shape[0] > 0:
             for r in range(n):
                 # b was rounded: put right what that did, to first order, in the weight.

@@ -7,12 +7,10 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, matrix_sums_error
 from dcsvm_dask.kernels.threads import for_each
+from dcsvm_dask.solvers.smo.columns import kernel_times
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
-
-CHUNK = 256
-"""Rows that are summed at a time."""
 
 
 class KnownMatrix:
@@ -79,16 +77,14 @@ class KnownMatrix:
         error = matrix_sums_error(self._kernel, self._X[self.rows])
         if error is None:
             return None
-        columns = np.flatnonzero(w)
-        K, both = self._square(len(w)), np.stack([w, w**2], axis=1)[columns]
-        found = np.empty((len(w), 2))
+        K, both = self._square(len(w)), (w, w**2)
+        found: list[Vector] = [w, w]
 
-        def add(start: int) -> None:
-            some = slice(start, start + CHUNK)
-            found[some] = K[some, columns].astype(np.float64) @ both
+        def multiply(i: int) -> None:
+            found[i] = kernel_times(K, both[i])
 
-        for_each(add, range(0, len(w), CHUNK), self._threads)
-        return found[:, 0].copy(), error(found[:, 0], found[:, 1])
+        for_each(multiply, range(2), self._threads)
+        return found[0], error(*found)
 
     def _square(self, rows: int) -> NDArray[np.float32]:
         return self._memory[: rows * rows].reshape(rows, rows)

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels import Kernel, kernel_product, product_error_bound
+from dcsvm_dask.kernels import Kernel, kernel_matrix, kernel_product, product_error_bound
+from dcsvm_dask.kernels.columns import row_tile
+from dcsvm_dask.kernels.tiles import SPLIT
 
 WEIGHTS: dict[str, Callable[[np.random.Generator, int], NDArray[np.float64]]] = {
     "signed": lambda rng, n: rng.uniform(-32, 32, n),
@@ -48,6 +50,21 @@ def test_covtype(covtype: Any, power: int, kind: str) -> None:
 @pytest.mark.parametrize("kind", list(WEIGHTS))
 def test_raw_pixels(mnist: Any, kind: str) -> None:
     check(Kernel("rbf", 2.0**-21), mnist[:512], mnist, kind, 300)
+
+
+@pytest.mark.parametrize("kind", list(WEIGHTS))
+@pytest.mark.parametrize(("gamma", "width"), [(0.08, 391), (0.13, 196), (0.2, 98)])
+def test_products_of_some_features_at_a_time(
+    mnist: Any, gamma: float, width: int, kind: str
+) -> None:
+    """Of pixels in [0, 1], whose number is no multiple of the parts."""
+    X, kernel = np.ascontiguousarray(mnist[:, :781]) / np.float32(255.0), Kernel("rbf", gamma)
+    tile = row_tile(kernel, X[:512], np.float32)
+    assert (tile.kernel[1], tile.width) == (SPLIT, width)
+    check(kernel, X[:512], X, kind, 1000)
+    K = kernel_matrix(kernel, X[:700])
+    np.testing.assert_allclose(K, kernel_matrix(kernel, X[:700], dtype=np.float64), atol=2e-6)
+    assert row_tile(Kernel("rbf", 0.3), X[:512], np.float32).F.dtype == np.float64
 
 
 @pytest.mark.parametrize("name", ["rbf", "laplacian", "sigmoid"])
