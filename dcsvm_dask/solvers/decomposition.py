@@ -15,6 +15,7 @@ from dcsvm_dask.solvers.doubt import BIAS_SLACK, doubt
 from dcsvm_dask.solvers.inner.signs import in_sign_order
 from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.known_matrix import KnownMatrix
+from dcsvm_dask.solvers.matrix_memory import MatrixMemory
 from dcsvm_dask.solvers.optimality import bias as bias_of
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.shared_rows import SharedRows
@@ -68,6 +69,7 @@ def solve_decomposition(
     threads: int = 1,
     shared: SharedRows | None = None,
     known: KnownMatrix | None = None,
+    memory: MatrixMemory | None = None,
 ) -> tuple[Solution, int]:
     """Solve the dual problem by working sets whose kernel matrix is in memory.
 
@@ -109,6 +111,8 @@ def solve_decomposition(
         The same rows in shares, whose products may be computed elsewhere.
     known : KnownMatrix, optional
         The kernel matrix of some of the rows, for the gradient at the start; it is let go then.
+    memory : MatrixMemory, optional
+        Of `working_size` rows, or as many as X has, for the matrices of the sets.
 
     Returns
     -------
@@ -127,7 +131,7 @@ def solve_decomposition(
     problem = QuadraticProgram.of(n, dual, beta, gradient, equality)
     share = _SHARE if verify else _SHARE_UNVERIFIED
     work = _Decomposition(
-        kernel, X, problem, tol, working_size, inner, budget, share * tol, threads, shared
+        kernel, X, problem, tol, working_size, inner, budget, share * tol, threads, shared, memory
     )
     work.matrix = known
     work.start(known=not verify, bias=bias)
@@ -149,6 +153,7 @@ class _Decomposition:
         error: float,
         threads: int,
         shared: SharedRows | None,
+        memory: MatrixMemory | None,
     ) -> None:
         self.kernel, self.X, self.problem, self.tol, self.size = kernel, X, problem, tol, size
         self.inner, self.budget, self.error, self.threads = inner, budget, error, threads
@@ -161,8 +166,7 @@ class _Decomposition:
         if problem.equality and problem.dual.spare is not None:
             self.total_size = problem.dual.spare + float(np.abs(self.beta).sum())
         self.F = self.linear = problem.dual.p
-        # One for all sets: what lies above a matrix that was let go keeps its memory from the next.
-        self.memory = np.empty(min(size, len(self.beta)) ** 2, np.float32)
+        self.memory = MatrixMemory(min(size, len(self.beta))) if memory is None else memory
 
     def start(self, *, known: bool, bias: float | None) -> None:
         """Find the gradient at the start; `known`: one that was given needs no linear term."""
@@ -264,17 +268,9 @@ class _Decomposition:
         rows = active[chosen]
         order, dual = in_sign_order(problem.dual[rows], beta[rows], self.F[rows], F[chosen])
         rows = rows[order]
-        K, values = counted_kernel_matrix(
-            self.kernel,
-            self.X[rows],
-            least=1e-3 * self.budget,
-            threads=self.threads,
-            memory=self.memory,
-        )
-        self.values += values
         part = len(rows) < len(active)
         enough = max(0.5 * target, _INNER * violation if part else 0.0)
-        found = self._solve_set(K, dual, rows, enough, target, limit)
+        found = self._solve_set(dual, rows, enough, target, limit)
         self.fallbacks += found.fallbacks
         step = np.zeros_like(beta)
         step[rows] = found.beta - beta[rows]
@@ -288,6 +284,28 @@ class _Decomposition:
         return found.n_iter, fall
 
     def _solve_set(
+        self,
+        dual: Dual,
+        rows: NDArray[np.int64],
+        enough: float,
+        target: float,
+        limit: int,
+    ) -> Solution:
+        """Solve a working set with its kernel matrix in memory; see `_solve_matrix`."""
+        memory = self.memory.take()
+        K, values = counted_kernel_matrix(
+            self.kernel,
+            self.X[rows],
+            least=1e-3 * self.budget,
+            threads=self.threads,
+            memory=memory,
+        )
+        self.values += values
+        found = self._solve_matrix(K, dual, rows, enough, target, limit)
+        self.memory.give_back(memory)
+        return found
+
+    def _solve_matrix(
         self,
         K: NDArray[np.floating],
         dual: Dual,

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, matrix_sums_error
 from dcsvm_dask.kernels.threads import for_each
+from dcsvm_dask.solvers.matrix_memory import MatrixMemory
 from dcsvm_dask.solvers.smo.columns import kernel_times
 
 Index = NDArray[np.int64]
@@ -16,14 +17,12 @@ Vector = NDArray[np.float64]
 class KnownMatrix:
     """The kernel matrix of one working set after the other, in the same memory.
 
-    What lies above a matrix that was let go would keep its memory from the next one.
-
     Parameters
     ----------
     kernel : Kernel
     X : ndarray or CSR, shape (n, d), float32
-    most : int
-        Rows of the largest set.
+    memory : MatrixMemory
+        Of the rows of the largest set, or more.
     threads : int
 
     Attributes
@@ -32,9 +31,9 @@ class KnownMatrix:
         Those of the last set, ascending; none before the first.
     """
 
-    def __init__(self, kernel: Kernel, X: Rows, most: int, threads: int) -> None:
+    def __init__(self, kernel: Kernel, X: Rows, memory: MatrixMemory, threads: int) -> None:
         self._kernel, self._X, self._threads = kernel, X, threads
-        self._memory = np.empty(most**2, np.float32)
+        self._source, self._memory = memory, memory.take()
         self.rows: Index = np.empty(0, np.int64)
 
     def of(self, rows: Index) -> tuple[NDArray[np.float32], int]:
@@ -59,6 +58,8 @@ class KnownMatrix:
 
     def forget(self) -> None:
         """Let go of the memory."""
+        if len(self._memory):
+            self._source.give_back(self._memory)
         self._memory, self.rows = np.empty(0, np.float32), np.empty(0, np.int64)
 
     def sums(self, beta: Vector) -> tuple[Vector, Vector] | None:

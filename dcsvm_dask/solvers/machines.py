@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix, stacked, stored_for_speed
 from dcsvm_dask.kernels.threads import for_each
+from dcsvm_dask.solvers.matrix_memory import MatrixMemory
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.whole import SMALL, solve_whole
 from dcsvm_dask.tasks import Classification, Dual
@@ -355,6 +356,7 @@ def solve_machines(
         whole = kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
     found: dict[int, SolvedMachine] = {}
     threads_each = max(1, threads // max(1, side_by_side))
+    matrices = MatrixMemory(min(rows, working_size))
 
     def begin(machine: Machine, rows: Index, y: Vector, dual: Dual) -> Vector | None:
         if alpha is None:
@@ -396,6 +398,7 @@ def solve_machines(
             threads=threads_each,
             callback=callback,
             exact=machine.has_exact_end,
+            memory=matrices,
         )
         found[number] = _ascending(machine, rows, solution)
 

@@ -15,6 +15,7 @@ from dcsvm_dask.solvers.divide import solve_blocks
 from dcsvm_dask.solvers.finish import finished
 from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.known_matrix import KnownMatrix
+from dcsvm_dask.solvers.matrix_memory import MatrixMemory
 from dcsvm_dask.solvers.optimality import balanced, bias, objective
 from dcsvm_dask.solvers.optimality import violation as violation_of
 from dcsvm_dask.solvers.parallel.share import are_costly
@@ -46,8 +47,6 @@ SMALL_SETS_ABOVE = 8000
 """From this number of rows on small sets cost less than those of all free rows and violators ..."""
 FEW_SUPPORT = 0.1
 """... if more than this share of the rows is expected to be support vectors."""
-ONE_SET = 0.8
-"""A set has room for as many expected support vectors as this share of its rows."""
 SMALL_SET = 2048
 """Rows of such a set."""
 ONE_IN = 4
@@ -74,6 +73,7 @@ def solve_whole(
     callback: Callable[[int, float], object] | None = None,
     verify: bool = True,
     exact: bool = False,
+    memory: MatrixMemory | None = None,
 ) -> tuple[Solution, int]:
     """Solve the dual problem of a support vector machine, with all its rows in memory.
 
@@ -122,6 +122,8 @@ def solve_whole(
         are of float32, as those of LIBSVM's cache.
     exact : bool, default False
         Whether few free variables are to be exact, where a matrix is in memory; see `finished`.
+    memory : MatrixMemory, optional
+        Of `working_size` rows, or as many as X has, for the matrices of working sets.
 
     Returns
     -------
@@ -148,7 +150,10 @@ def solve_whole(
         found = solve_inner(K, dual, beta=start, max_iter=limit, callback=callback, **how)
         return (finished(K, dual, found, equality=equality) if exact else found), values
     size = min(working_size, n)
-    work = _Whole(kernel, X, dual, equality, tol, size, inner, limit, seed, threads, callback)
+    memory = MatrixMemory(size) if memory is None else memory
+    work = _Whole(
+        kernel, X, dual, equality, tol, size, inner, limit, seed, threads, memory, callback
+    )
     if start is None and blocks is not None and n >= DIVIDED_FROM:
         start = work.divide(blocks)
     near = None if start is None else work.conquer(start, verified=verify)
@@ -170,6 +175,7 @@ class _Whole:
     limit: int
     seed: int
     threads: int
+    memory: MatrixMemory
     callback: Callable[[int, float], object] | None
     steps: int = 0
     values: int = 0
@@ -241,7 +247,7 @@ class _Whole:
             return False
         few = self.expected_support()
         # Columns of rows that move again and again cost more than a matrix with all of them.
-        if are_costly(self.X) and few <= ONE_SET * self.size:
+        if are_costly(self.X) and few <= self.size:
             return False
         return few > FEW_SUPPORT * n
 
@@ -308,6 +314,7 @@ class _Whole:
             rest=True,
             max_iter=self.left,
             solved=self._tell_set,
+            memory=self.memory,
             **self.how,
         )
         self._count(found.n_iter, found.kernel_values, found.fallbacks)
@@ -345,6 +352,7 @@ class _Whole:
             verify=verify,
             bias=near,
             known=self.matrix,
+            memory=self.memory,
             **self.how,
         )
         self._count(solution.n_iter, values, solution.fallbacks)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.kernels import Kernel, Rows, kernel_product
 from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.known_matrix import KnownMatrix
+from dcsvm_dask.solvers.matrix_memory import MatrixMemory
 from dcsvm_dask.solvers.optimality import bias, eased, objective, size_multiplier
 from dcsvm_dask.solvers.optimality import violation as violation_of
 from dcsvm_dask.tasks import Dual
@@ -72,6 +73,7 @@ def solve_working_sets(
     rest: bool = False,
     max_iter: int | None = None,
     solved: Callable[[int, dict[str, Any]], object] | None = None,
+    memory: MatrixMemory | None = None,
 ) -> Reached:
     """Solve the dual problem by working sets of all free rows and all violators.
 
@@ -104,6 +106,8 @@ def solve_working_sets(
     solved : callable, optional
         Told after each set how many there were, and of the last one and where it led; a true answer
         stops the solver.
+    memory : MatrixMemory, optional
+        Of `cap` rows, or as many as X has, for the matrices of the sets.
 
     Returns
     -------
@@ -113,7 +117,9 @@ def solve_working_sets(
     resting = np.zeros(len(dual), dtype=np.bool_)
     sets = steps = values = fallbacks = 0
     start, going = 0.0, True
-    matrix = KnownMatrix(kernel, X, min(max(cap, len(first)), len(dual)), threads)
+    if memory is None:
+        memory = MatrixMemory(min(max(cap, len(first)), len(dual)))
+    matrix = KnownMatrix(kernel, X, memory, threads)
     size = None if dual.spare is None else dual.spare + float(np.abs(beta).sum())
     while True:
         dual = dual if size is None else dual.with_size(beta, size)

@@ -13,6 +13,7 @@ from scipy import sparse
 from dcsvm_dask.kernels import Kernel, kernel_matrix
 from dcsvm_dask.solvers import whole
 from dcsvm_dask.solvers.known_matrix import KnownMatrix
+from dcsvm_dask.solvers.matrix_memory import MatrixMemory
 from tests.svc import dual_of
 
 ROWS = 1200
@@ -30,7 +31,7 @@ def test_sums_are_within_their_bounds(
     rows = np.flatnonzero(rng.random(ROWS) < 0.7)
     beta = np.zeros(ROWS)
     beta[rows[::3]] = 50.0 * rng.standard_normal(len(rows[::3]))
-    known = KnownMatrix(kernel, X, len(rows), 2)
+    known = KnownMatrix(kernel, X, MatrixMemory(len(rows)), 2)
     known.of(rows)
     found = known.sums(beta)
     assert found is not None
@@ -42,7 +43,7 @@ def test_sums_are_within_their_bounds(
 
 def test_sums_of_other_rows_are_not_known(magic: tuple[Any, Any]) -> None:
     rows, beta = np.arange(0, ROWS, 2), np.zeros(ROWS)
-    known = KnownMatrix(KERNELS[0], magic[0], ROWS, 1)
+    known = KnownMatrix(KERNELS[0], magic[0], MatrixMemory(ROWS), 1)
     assert known.sums(beta) is None
     known.of(rows)
     beta[4] = 1.0
@@ -54,14 +55,14 @@ def test_sums_of_other_rows_are_not_known(magic: tuple[Any, Any]) -> None:
 
 
 def test_kernels_of_inner_products_have_no_bound(magic: tuple[Any, Any]) -> None:
-    known = KnownMatrix(Kernel("poly", 0.1, degree=2), magic[0], ROWS, 1)
+    known = KnownMatrix(Kernel("poly", 0.1, degree=2), magic[0], MatrixMemory(ROWS), 1)
     known.of(np.arange(ROWS))
     assert known.sums(np.ones(ROWS)) is None
 
 
 def test_a_part_of_the_last_set_is_taken_from_its_matrix(magic: tuple[Any, Any]) -> None:
     rng = np.random.default_rng(2)
-    known = KnownMatrix(KERNELS[1], magic[0], ROWS, 1)
+    known = KnownMatrix(KERNELS[1], magic[0], MatrixMemory(ROWS), 1)
     rows = np.flatnonzero(rng.random(ROWS) < 0.8)
     K, values = known.of(rows)
     assert values > 0
@@ -86,3 +87,16 @@ def test_the_end_needs_no_product_where_all_rows_are_one_set(
     assert values < 0.9 * ROWS**2
     K = kernel_matrix(kernel, X, dtype=np.float64)
     assert np.abs(K @ solution.beta + dual_of(y, 4.0).p - solution.gradient).max() < 1e-4
+
+
+def test_what_a_matrix_let_go_is_the_memory_of_the_next(magic: tuple[Any, Any]) -> None:
+    memory = MatrixMemory(ROWS)
+    known = KnownMatrix(KERNELS[0], magic[0], memory, 1)
+    K, _ = known.of(np.arange(ROWS))
+    other = memory.take()
+    assert not np.shares_memory(other, K)
+    known.forget()
+    known.forget()
+    again = memory.take()
+    assert np.shares_memory(again, K)
+    assert not np.shares_memory(again, memory.take())

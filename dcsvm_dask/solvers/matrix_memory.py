@@ -1,0 +1,45 @@
+"""Memory for one kernel matrix after the other."""
+
+from __future__ import annotations
+
+import threading
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Memory: TypeAlias = NDArray[np.float32]
+
+
+class MatrixMemory:
+    """Memory of matrices that SVMs take in turn: what one has let go the next one writes into.
+
+    A system hands out new memory page by page, which for hundreds of megabytes takes up to as long
+    as their kernel values. Pages that no matrix has reached take no memory.
+
+    Parameters
+    ----------
+    rows : int
+        Rows of the largest matrix.
+    """
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+        self._free: list[Memory] = []
+        self._lock = threading.Lock()
+
+    def take(self) -> Memory:
+        """Return memory that nobody else has, shape (rows^2,), of any content."""
+        with self._lock:
+            return self._free.pop() if self._free else np.empty(self.rows**2, np.float32)
+
+    def give_back(self, memory: Memory) -> None:
+        """Let the next one have what was taken.
+
+        Parameters
+        ----------
+        memory : ndarray
+            As `take` returned it.
+        """
+        with self._lock:
+            self._free.append(memory)
