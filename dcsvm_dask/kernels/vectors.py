@@ -43,10 +43,12 @@ def prefer_wide_vectors(typingctx: Any) -> Any:  # noqa: ARG001 (Numba's protoco
 def exp2(t: Any) -> Any:
     """Return 2**t for t <= 0, in compiled code only; vectorises, and makes nothing subnormal.
 
-    The argument is cut off at -100 (float32) or -1000 (float64); not-a-number stays so. With n
-    the nearest whole number and r = t - n, 2**r is 1 + r q(r) with q the polynomial through
-    (2**r - 1) / r at the Chebyshev nodes of [-1/2, 1/2]; relative error of the polynomial 5e-9
-    (degree 6) or 8e-18 (degree 11). 2**n goes straight into the exponent bits.
+    Below -100 it is 0, in either precision: what is smaller would be subnormal in float32, at the
+    latest as a product with a small step, and a solver of a matrix with such values takes ten times
+    as long. Not-a-number stays so. With n the nearest whole number and r = t - n, 2**r is
+    1 + r q(r) with q the polynomial through (2**r - 1) / r at the Chebyshev nodes of [-1/2, 1/2];
+    relative error of the polynomial 5e-9 (degree 6) or 8e-18 (degree 11). 2**n goes straight into
+    the exponent bits.
     """
     raise NotImplementedError("exp2 exists in compiled code only")
 
@@ -57,7 +59,8 @@ def _exp2(t: Any) -> Callable[[Any], Any]:
 
 
 def _exp2_float32(t: Any) -> Any:
-    t = np.float32(-100) if t < np.float32(-100) else t
+    is_zero = t < np.float32(-100)
+    t = np.float32(-100) if is_zero else t
     shifted = t + _ROUND32
     r = t - (shifted - _ROUND32)
     p = np.float32(1.54531629451194713e-04)
@@ -68,11 +71,12 @@ def _exp2_float32(t: Any) -> Any:
     p = p * r + np.float32(6.93147188026228781e-01)
     p = p * r + np.float32(1)
     bits = np.float32(p).view(np.int32) + (np.float32(shifted).view(np.int32) << np.int32(23))
-    return np.int32(bits).view(np.float32)
+    return np.float32(0) if is_zero else np.int32(bits).view(np.float32)
 
 
 def _exp2_float64(t: Any) -> Any:
-    t = -1000.0 if t < -1000.0 else t
+    is_zero = t < -100.0
+    t = -100.0 if is_zero else t
     shifted = t + _ROUND64
     r = t - (shifted - _ROUND64)
     p = 4.45489689254694877e-10
@@ -88,4 +92,4 @@ def _exp2_float64(t: Any) -> Any:
     p = p * r + 6.93147180559945309e-01
     p = p * r + 1.0
     bits = np.float64(p).view(np.int64) + (np.float64(shifted).view(np.int64) << np.int64(52))
-    return np.int64(bits).view(np.float64)
+    return 0.0 if is_zero else np.int64(bits).view(np.float64)

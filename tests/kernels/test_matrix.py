@@ -67,13 +67,16 @@ def test_gamma_does_not_spoil_float32(covtype: Any, exact: Any, name: str, gamma
     assert error.max() <= 5 * 2.0**-20
 
 
-def test_nothing_subnormal_is_made(covtype: Any) -> None:
+@pytest.mark.parametrize("tile", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_nothing_is_subnormal_nor_nearly_so(covtype: Any, dtype: Any, tile: Any) -> None:
+    """Products of a value with a small step are to be normal in float32, too."""
     for gamma in (1.0, 32.0, 1024.0, 1e8):
         for name in ("rbf", "laplacian"):
-            K = kernel_matrix(Kernel(name, gamma), covtype[:256], covtype[-1024:])
-            assert K.min() >= np.finfo(np.float32).tiny
-            K = kernel_matrix(Kernel(name, gamma), covtype[:256], covtype[-256:], dtype=np.float64)
-            assert K.min() >= np.finfo(np.float64).tiny
+            kernel = Kernel(name, gamma)
+            K = kernel_matrix(kernel, covtype[:256], covtype[-1024:], dtype=dtype, tile_dtype=tile)
+            assert K[K != 0.0].min(initial=1.0) >= 0.99 * 2.0**-100
+            assert (K == 0.0).any() == (gamma > 1.0)
 
 
 @pytest.mark.one_quick
