@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
 from dcsvm_dask.kernels.threads import for_each
+from dcsvm_dask.solvers.optimality import balanced
 from dcsvm_dask.solvers.smo.solve import solve_smo
 from dcsvm_dask.tasks import Dual
 
@@ -20,6 +21,8 @@ NEGLIGIBLE = 1e-10
 LEAST_KEPT = 0.5
 """Where less than this share of the blocks' own objective is left for the whole problem, their
 SVMs contradict each other: they are a worse start than none."""
+MOST_BIASES, NEAR_ZERO = 4, 0.002
+"""How often a common bias is tried, and which share of their sizes the sum of variables may be."""
 SEEN = 1024
 """Support vectors by which an objective is estimated."""
 
@@ -31,11 +34,16 @@ def solve_blocks(
     blocks: list[Index],
     *,
     equality: bool,
+    one_bias: bool = False,
     max_iter: int | None = None,
     seed: int = 0,
     threads: int = 1,
 ) -> tuple[Vector | None, int, int]:
     """Solve the dual problem of each block by itself (Hsieh, Si, Dhillon, ICML 2014, section 3).
+
+    Blocks that each have a bias of their own must then agree on one, and where most variables are
+    free all of them have to move for that. With `one_bias` they have the same from the start: the
+    one at which all variables add up to about zero.
 
     Parameters
     ----------
@@ -46,9 +54,11 @@ def solve_blocks(
         The rows of each; together all, each once. For each thread a kernel matrix of float32 of
         the largest is held.
     equality : bool
-        Whether the problem has a bias: each block then keeps sum(beta) = 0.
+        Whether the problem has a bias: each block then keeps sum(beta) = 0, unless they have one.
+    one_bias : bool, default False
+        With `equality`, and one sum of all variables.
     max_iter : int, optional
-        Most steps of all blocks together: of each, by its size.
+        Most steps of all blocks together, each time that they are solved: of each, by its size.
     seed : int, default 0
         Of the sample by which it is told how far the SVMs contradict each other.
     threads : int, default 1
@@ -60,27 +70,81 @@ def solve_blocks(
         Feasible for the whole problem; None where the SVMs contradict each other.
     n_iter, kernel_values : int
     """
-    n, beta = len(dual), np.zeros(len(dual))
-    own, work = np.zeros(len(blocks)), np.zeros((2, len(blocks)), dtype=np.int64)
-
-    def solve(number: int) -> None:
-        rows = blocks[number]
-        mine = dual[rows]
-        if equality and not mine.can_balance():
-            return
-        most = None if max_iter is None else max_iter * len(rows) // n
-        K, computed = counted_kernel_matrix(kernel, X[rows], least=NEGLIGIBLE)
-        found = solve_smo(K, mine, equality=equality, tol=BLOCK_TOL, max_iter=most)
-        beta[rows], own[number] = found.beta, found.objective
-        work[:, number] = found.n_iter, computed
-
-    for_each(solve, range(len(blocks)), threads)
-    steps, values = (int(one) for one in work.sum(axis=1))
+    work = _Blocks(kernel, X, dual, blocks, max_iter, threads)
+    if equality and one_bias:
+        work.solve_with_one_bias()
+        beta = balanced(work.beta, dual)
+    else:
+        work.solve(equality=equality)
+        beta = work.beta
     if not beta.any():
-        return None, steps, values
+        return None, work.steps, work.values
     reached, computed = estimated_objective(kernel, X, dual, beta, seed=seed, threads=threads)
-    kept = reached / float(own.sum())
-    return (beta if kept >= LEAST_KEPT else None), steps, values + computed
+    kept = reached / float(work.own.sum())
+    return (beta if kept >= LEAST_KEPT else None), work.steps, work.values + computed
+
+
+class _Blocks:
+    def __init__(
+        self,
+        kernel: Kernel,
+        X: Rows,
+        dual: Dual,
+        blocks: list[Index],
+        max_iter: int | None,
+        threads: int,
+    ) -> None:
+        self.kernel, self.X, self.dual, self.blocks = kernel, X, dual, blocks
+        self.max_iter, self.threads = max_iter, threads
+        self.beta, self.own = np.zeros(len(dual)), np.zeros(len(blocks))
+        self.steps = self.values = self.free = 0
+
+    def solve(self, *, equality: bool, bias: float = 0.0) -> None:
+        """Solve each block from where it is, with a sum and a bias of its own or at a given one."""
+        counts = np.zeros((3, len(self.blocks)), dtype=np.int64)
+
+        def solve_one(number: int) -> None:
+            rows = self.blocks[number]
+            mine = self.dual[rows]
+            if equality and not mine.can_balance():
+                return
+            mine = mine if equality else mine.with_bias(bias)
+            most = None if self.max_iter is None else self.max_iter * len(rows) // len(self.dual)
+            K, computed = counted_kernel_matrix(self.kernel, self.X[rows], least=NEGLIGIBLE)
+            start = self.beta[rows]
+            found = solve_smo(K, mine, beta=start, equality=equality, tol=BLOCK_TOL, max_iter=most)
+            self.beta[rows] = found.beta
+            self.own[number] = found.objective - bias * found.beta.sum()
+            counts[:, number] = found.n_iter, computed, np.count_nonzero(mine.is_free(found.beta))
+
+        for_each(solve_one, range(len(self.blocks)), self.threads)
+        steps, values, self.free = (int(one) for one in counts.sum(axis=1))
+        self.steps, self.values = self.steps + steps, self.values + values
+
+    def solve_with_one_bias(self) -> None:
+        """Solve all blocks at the bias at which their variables add up to about zero.
+
+        Their sum falls with the bias, by about as much as there are free variables; secant steps,
+        kept between the biases known to be too low and too high. The first bias is that of rows
+        that do not see each other, without bounds.
+        """
+        low, high, unit = -np.inf, np.inf, self.dual.unit
+        bias = -float(self.dual.p.mean())
+        before: tuple[float, float] | None = None
+        for _ in range(MOST_BIASES):
+            self.solve(equality=False, bias=bias)
+            total = float(self.beta.sum())
+            if abs(total) <= NEAR_ZERO * float(np.abs(self.beta).sum()):
+                return
+            low, high = (bias, high) if total > 0.0 else (low, bias)
+            slope = -float(max(1, self.free))
+            if before is not None and total != before[1]:
+                slope = (total - before[1]) / (bias - before[0])
+            before = bias, total
+            near, far = max(low, bias - unit), min(high, bias + unit)
+            bias -= total / slope
+            if not near < bias < far:
+                bias = 0.5 * (near + far)
 
 
 def estimated_objective(

@@ -35,6 +35,9 @@ DIVIDED_FROM = 16_000
 """With fewer rows the SVMs of blocks save nothing."""
 BLOCK_ROWS = 2048
 """Rows of such a block: more of them cost more than the better start saves."""
+ONE_BIAS = 0.5
+"""With more support vectors than this share of the rows, which then hardly see each other, SVMs of
+blocks get one bias: to agree on one later takes longer than all else."""
 NO_LIMIT = 1 << 62
 # Share of the tolerance that the product of a start may lose by leaving out far pairs of rows.
 FAR_PAIRS = 0.01
@@ -212,12 +215,19 @@ class _Whole:
             self.X,
             self.dual,
             blocks,
+            one_bias=self._has_one_bias(),
             max_iter=self.limit,
             seed=self.seed,
             **self.how,
         )
         self._count(*work)
         return beta
+
+    def _has_one_bias(self) -> bool:
+        if not self.equality or self.limit < NO_LIMIT:
+            return False
+        several = self.dual.group is not None or self.dual.spare is not None
+        return not several and self.expected_support() > ONE_BIAS * len(self.dual)
 
     def conquer(self, beta: Vector, *, verified: bool) -> Solution | None:
         """Return the solution that float32 leads to from a start; None if that is worse than 0.

@@ -20,12 +20,14 @@ from dcsvm_dask import solvers
 from dcsvm_dask.clustering.rows import block_rows
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, kd_order, product_error_bound
-from dcsvm_dask.solvers import whole
+from dcsvm_dask.solvers import divide, whole
 from dcsvm_dask.solvers.doubt import BIAS_SLACK
+from dcsvm_dask.solvers.optimality import violation as violation_of
 from dcsvm_dask.tasks import Dual, Regression
 from tests.marks import long, soak
 from tests.svc import (
     bias,
+    dual_of,
     duality_gap,
     objective,
     solve_blocks,
@@ -351,6 +353,54 @@ def test_blocks_give_a_start(
     else:
         cold, _ = solve_whole(kernel, X, y, C, **how)
         assert found.objective == pytest.approx(cold.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("real", [False, True], ids=["classes", "targets"])
+def test_blocks_of_local_kernels_have_one_bias(
+    real: bool, shared_data: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A start at which one bias serves all rows leaves little to do, and the same answer."""
+    data = shared_data("kin40k" if real else "a9a")
+    X = np.asarray(data["X_train"][:4000], dtype=np.float32)
+    rows = np.unique(X, axis=0, return_index=True)[1]
+    rows = rows[kd_order(X[rows])]
+    X, y, n = X[rows], data["y_train"][rows].astype(np.float64), len(rows)
+    C, gamma = 2.0, 60.0 if real else 6.0
+    kernel = Kernel("rbf", gamma)
+    if real:
+        y = (y - y.mean()) / y.std() + 3.0  # far from a bias of zero
+        dual = Regression(0.1).dual(y, np.full(n, C))
+    else:
+        dual = dual_of(y, np.full(n, C))
+    blocks = np.arange(n) // 500
+    starts = {}
+    for one_bias in (False, True):
+        beta, steps, values = divide.solve_blocks(
+            kernel, X, dual, block_rows(blocks), equality=True, one_bias=one_bias
+        )
+        assert beta is not None
+        assert steps > 0
+        assert values > 0
+        assert abs(beta.sum()) <= 1e-9 * np.abs(beta).sum()
+        assert (beta >= dual.lower).all()
+        assert (beta <= dual.upper).all()
+        gradient = dual.gradient(dense(kernel, X, X) @ beta, beta)
+        starts[one_bias] = violation_of(gradient, beta, dual, equality=True)
+    monkeypatch.setattr(whole, "DIVIDED_FROM", n)
+    monkeypatch.setattr(whole, "SMALL", 100)
+    how: dict[str, Any] = {"equality": True, "tol": 1e-4, "blocks": blocks, "working_size": 1000}
+    found, values = solvers.solve_whole(kernel, X, dual, **how)
+    monkeypatch.setattr(whole, "ONE_BIAS", 2.0)
+    other, more = solvers.solve_whole(kernel, X, dual, **how)
+    assert found.converged
+    assert found.objective == pytest.approx(other.objective, rel=1e-6)
+    np.testing.assert_allclose(found.beta, other.beta, atol=1e-3)
+    assert starts[True] < 0.5 * starts[False]
+    assert values < more
+    if not real:
+        svc = SVC(C=C, gamma=gamma, tol=1e-4).fit(X, y)
+        own = found.gradient - dual.p + found.bias
+        np.testing.assert_allclose(own, svc.decision_function(X), atol=1e-3)
 
 
 def test_no_block_is_solved_where_support_vectors_are_few(
