@@ -270,7 +270,17 @@ class _Decomposition:
         rows = rows[order]
         part = len(rows) < len(active)
         enough = max(0.5 * target, _INNER * violation if part else 0.0)
-        found = self._solve_set(dual, rows, enough, target, limit)
+        memory = self.memory.take()
+        K, values = counted_kernel_matrix(
+            self.kernel,
+            self.X[rows],
+            least=1e-3 * self.budget,
+            threads=self.threads,
+            memory=memory,
+        )
+        self.values += values
+        found = self._solve_set(K, dual, rows, enough, target, limit)
+        self.memory.give_back(memory)
         self.fallbacks += found.fallbacks
         step = np.zeros_like(beta)
         step[rows] = found.beta - beta[rows]
@@ -284,28 +294,6 @@ class _Decomposition:
         return found.n_iter, fall
 
     def _solve_set(
-        self,
-        dual: Dual,
-        rows: NDArray[np.int64],
-        enough: float,
-        target: float,
-        limit: int,
-    ) -> Solution:
-        """Solve a working set with its kernel matrix in memory; see `_solve_matrix`."""
-        memory = self.memory.take()
-        K, values = counted_kernel_matrix(
-            self.kernel,
-            self.X[rows],
-            least=1e-3 * self.budget,
-            threads=self.threads,
-            memory=memory,
-        )
-        self.values += values
-        found = self._solve_matrix(K, dual, rows, enough, target, limit)
-        self.memory.give_back(memory)
-        return found
-
-    def _solve_matrix(
         self,
         K: NDArray[np.floating],
         dual: Dual,

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from dcsvm_dask.tasks import Dual
 
 Index = NDArray[np.int64]
-Vector = NDArray[np.float64]
 
 LEAST_SHARE = 1 / 16
 """Share of a subset that is of the rarer sign at least, as long as there are such variables."""

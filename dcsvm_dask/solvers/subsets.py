@@ -198,7 +198,7 @@ def extrapolated_support(
     few, more = (subsets.counts(some) for some in support)
     expected = 0.0
     for sign, count in more.items():
-        growth = np.log(shares[1][sign] / shares[0][sign])
+        growth = np.log(shares[1][sign] / shares[0].get(sign, shares[1][sign]))
         power = np.log(count / few.get(sign, 1)) / growth if growth > 0.0 else 1.0
         expected += count * (1.0 / shares[1][sign]) ** np.clip(power, 0.0, 1.0)
     return max(1.0, float(expected)), steps, values
