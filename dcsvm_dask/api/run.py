@@ -39,6 +39,10 @@ class Run(Predictor):
         """Where the run lives."""
         return self.folder.place.url
 
+    def __fspath__(self) -> str:
+        """Return the address of the folder, so that a run can be given where its path can."""
+        return self.url
+
     def status(self) -> dict[str, Any]:
         """Return where the run stands; see `dcsvm_dask.diagnostics.status.status`."""
         return status(self.folder)

@@ -170,7 +170,7 @@ def _open(
         # Rows with missing cells are left out of the test part, too.
         choices = Choices(missing="drop") if choices.missing == "drop" else Choices()
         named = {"label": None, "drop": ()}
-    if hasattr(source, "open_part"):  # a Dask collection
+    if hasattr(source, "open_part") and not _is_path(source):  # a Dask collection
         for word in (*choices.given, *(["data"] if data else ())):
             raise InputError(
                 f"{word}: cannot be used with rows in Dask; make columns of numbers of them there, "

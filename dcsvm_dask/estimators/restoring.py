@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.methods.problem import settings_of
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.parameters import DEFAULT_METHOD
@@ -25,6 +26,11 @@ def opened(run: Any, task: str) -> tuple[RunFolder, Settings, DataSet]:
     task : str
         Its name in `dcsvm_dask.tasks`.
 
+    Warns
+    -----
+    DcsvmWarning
+        If the rows of the run were scaled, which the estimator does not do.
+
     Raises
     ------
     InputError
@@ -36,7 +42,16 @@ def opened(run: Any, task: str) -> tuple[RunFolder, Settings, DataSet]:
         raise InputError(f"run: {folder.place} is one of method {settings.method}, not dcsvm.")
     if settings.task != task:
         raise InputError(f"run: {folder.place} is one of task {settings.task}, not {task}.")
-    return folder, settings, DataSet.open(folder.header["data"]["url"])
+    data = DataSet.open(folder.header["data"]["url"])
+    if data.scaling is not None:
+        warnings.warn(
+            f"{folder.place}: the run was trained on scaled rows, and the estimator takes rows "
+            "that are scaled alike: give it those of Run.scale(X), or use Run.predict or "
+            "Run.to_sklearn(), which take rows as they were before",
+            DcsvmWarning,
+            stacklevel=4,
+        )
+    return folder, settings, data
 
 
 def with_parameters(

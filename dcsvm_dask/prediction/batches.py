@@ -25,7 +25,7 @@ from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.storage.dataset import PARTS, DataSet, is_data_set
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.preparation import Preparation
-from dcsvm_dask.storage.rows.read import take_rows
+from dcsvm_dask.storage.rows.read import stack_rows, take_rows
 
 MOST_ROWS = 65536
 LEAST_ROWS = 16384
@@ -269,6 +269,28 @@ def rows_in_memory(X: Any, y: Any, prepared: Preparation, *, labelled: bool) -> 
     Source
     """
     return memory_source(X, y, name="X", expected=prepared.expected(), labelled=labelled)
+
+
+def prepared_rows(X: Any, prepared: Preparation) -> Rows:
+    """Return rows in memory as the model takes them: numbers, scaled.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or data frame, shape (n, d)
+        A data frame has the columns of the training table, in any order.
+    prepared : Preparation
+        Of the run that predicts.
+
+    Returns
+    -------
+    ndarray or csr_array, shape (n, n_features), float32
+    """
+    source = rows_in_memory(X, None, prepared, labelled=False)
+    blocks: list[Rows] = []
+    for rows, _ in source.blocks():
+        first = sum(block.shape[0] for block in blocks)
+        blocks.append(prepare_rows(rows, prepared, source.name, first))
+    return stack_rows(blocks, prepared.n_features, any(map(is_sparse, blocks)))
 
 
 def open_raw_file(

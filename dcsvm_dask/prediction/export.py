@@ -306,15 +306,15 @@ def export_onnx(run: RunFolder, target: Location, *, overwrite: bool = False) ->
 def export_svc(run: RunFolder) -> Any:
     """Return the exact model as a fitted scikit-learn SVC, SVR or OneClassSVM; see `to_svc`.
 
-    The models of linear SVMs become a LinearSVC or a LinearSVR. It has names of features only if
-    rows are not scaled: scaled rows have lost them. Where the ingest made numbers of the columns of
-    a table, it is a Pipeline that does the same first; see `with_preparation`.
+    The models of linear SVMs become a LinearSVC or a LinearSVR. Where the ingest scaled rows or
+    made numbers of the columns of a table, it is a Pipeline that does the same first; see
+    `with_preparation`.
     """
     prepared = Preparation.read(run)
     svc = _svc(run, prepared)
-    if prepared.columns is not None:
+    if prepared.columns is not None or prepared.scaling is not None:
         return with_preparation(prepared, svc)
-    if prepared.feature_names is not None and prepared.scaling is None:
+    if prepared.feature_names is not None:
         svc.feature_names_in_ = np.array(prepared.feature_names, dtype=object)
     return svc
 

@@ -17,6 +17,7 @@ from dcsvm_dask.models.schemes import scheme_for
 from dcsvm_dask.prediction import compress as compressing
 from dcsvm_dask.prediction import export as exporting
 from dcsvm_dask.prediction import run_prediction as predicting
+from dcsvm_dask.prediction.batches import prepared_rows
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.execution import Execution
@@ -410,10 +411,9 @@ class Predictor:
     def to_sklearn(self) -> Any:
         """Return the exact model as a fitted `sklearn.svm.SVC`, `SVR` or `OneClassSVM`.
 
-        It takes rows that are scaled as the training data; `scale` scales raw rows. Where the
-        ingest made numbers of the columns of a table (categories, dates, missing cells), it is a
-        fitted `sklearn.pipeline.Pipeline` of that, the scaling and the SVM, which takes data frames
-        with the columns of the table.
+        Where the ingest scaled rows or made numbers of the columns of a table (categories, dates,
+        missing cells), it is a fitted `sklearn.pipeline.Pipeline` of two steps: "prepare" does that
+        to later rows, arrays and data frames with the columns of the table, and "svm" is the SVM.
 
         Raises
         ------
@@ -435,7 +435,7 @@ class Predictor:
         -------
         ndarray or csr_array, shape (n, n_features), float32
         """
-        return predicting.scaled_rows(self.folder, X)
+        return prepared_rows(X, Preparation.read(self.folder))
 
     def _announcer(self, *, quiet: bool) -> Announcer:
         return Announcer(self.folder.place.url, [] if quiet else self._callbacks())

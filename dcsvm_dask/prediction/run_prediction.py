@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Rows, is_sparse
 from dcsvm_dask.methods.choice import Choice
 from dcsvm_dask.methods.predict import Decided, cached_model, decide_given
 from dcsvm_dask.methods.problem import settings_of
@@ -23,8 +22,6 @@ from dcsvm_dask.prediction.batches import (
     SentRows,
     StoredRows,
     open_batches,
-    prepare_rows,
-    rows_in_memory,
 )
 from dcsvm_dask.readers.kept import KeptColumns, open_kept
 from dcsvm_dask.runtime.announcer import Announcer
@@ -36,7 +33,6 @@ from dcsvm_dask.storage.dataset import DataSet, is_data_set
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.predictions import open_predictions
 from dcsvm_dask.storage.preparation import Preparation
-from dcsvm_dask.storage.rows.read import stack_rows
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import EPOCHS, StageId
 from dcsvm_dask.tasks import output_names
@@ -78,17 +74,6 @@ def decision_values(
     with closing(decided(run, rows, choice, execution, Announcer(run.place.url, []))) as found:
         values = [_sorted(block.values, sort_quantiles) for block, _ in found]
     return np.concatenate(values) if values else np.zeros((0, len(outputs)) if outputs else 0)
-
-
-def scaled_rows(run: RunFolder, X: Any) -> Any:
-    """Return raw rows in memory in the form and scaling of the training rows."""
-    prepared = Preparation.read(run)
-    source = rows_in_memory(X, None, prepared, labelled=False)
-    blocks: list[Rows] = []
-    for rows, _ in source.blocks():
-        first = sum(block.shape[0] for block in blocks)
-        blocks.append(prepare_rows(rows, prepared, source.name, first))
-    return stack_rows(blocks, prepared.n_features, is_sparse(blocks[0]))
 
 
 def predict_file(

@@ -295,6 +295,10 @@ class DataSet:
         """Address of this part, for `open`."""
         return f"{self.place}/{self.part}"
 
+    def __fspath__(self) -> str:
+        """Return the address of this part, so that a data set can be given where its path can."""
+        return self.url
+
     @property
     def n_rows(self) -> int:
         """Number of rows of this part."""

@@ -16,6 +16,7 @@ from dcsvm_dask.methods.problem import data_of
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_sample import SampledDataSet
+from tests.exported import svm_of
 
 pytestmark = pytest.mark.usefixtures("few_rows_a_task")
 
@@ -51,7 +52,7 @@ def test_it_is_the_machine_of_the_rows_that_were_drawn(
     found = run.decision_function(data.place.url)  # which knows how its rows are scaled
     np.testing.assert_allclose(found, svc.decision_function(X), atol=1e-3)
     # In another program's form, support vectors have their numbers in the whole data set.
-    exported = run.to_sklearn()
+    exported = svm_of(run)
     assert set(exported.support_) <= set(seen.index.tolist())
     np.testing.assert_allclose(exported.decision_function(X), svc.decision_function(X), atol=1e-3)
 

@@ -19,6 +19,7 @@ from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.models import label_integers, libsvm_lines
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
+from tests.exported import svm_of
 from tests.models.conftest import two_moons
 
 HERE = Execution(workers=0)
@@ -158,7 +159,7 @@ def test_nothing_scaled_needs_no_range_and_unit_length_is_said(
 def test_alpha_of_repeated_rows_is_shared_out_again(kept_run: Any, tmp_path: Path) -> None:
     made = kept_run(repeats=True)
     found = made.run.export(tmp_path / "m.model")
-    svc = made.run.to_sklearn()
+    svc = svm_of(made.run)
     half = made.data.n_rows // 2
     support = svc.support_
     assert set(support % half) == set(support[support < half])

@@ -14,6 +14,7 @@ from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.models.svc import to_svc
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.run import RunFolder
+from tests.exported import svm_of
 
 HERE = Execution(workers=0)
 KERNELS = [
@@ -31,7 +32,7 @@ def test_the_svc_is_the_one_that_the_model_came_from(
     kept_run: Any, kernel: Kernel, is_sparse: bool
 ) -> None:
     made = kept_run(kernel, is_sparse=is_sparse, labels=("no", "yes"))
-    svc = made.run.to_sklearn()
+    svc = svm_of(made.run)
     test = made.data.open_part("test").rows.read(0, 100)
     np.testing.assert_allclose(
         svc.decision_function(test), made.svc.decision_function(test), rtol=1e-9, atol=1e-9
@@ -49,7 +50,7 @@ def test_the_svc_is_the_one_that_the_model_came_from(
 
 def test_it_has_every_attribute_of_a_fitted_svc(kept_run: Any) -> None:
     made = kept_run()
-    svc = made.run.to_sklearn()
+    svc = svm_of(made.run)
     assert set(vars(made.svc)) - set(vars(svc)) == set()
     assert clone(svc).get_params() == svc.get_params()
     again = pickle.loads(pickle.dumps(svc))
@@ -57,9 +58,9 @@ def test_it_has_every_attribute_of_a_fitted_svc(kept_run: Any) -> None:
     assert (again.predict(test) == svc.predict(test)).all()
 
 
-def test_rows_scaled_by_the_run_give_the_decisions_of_the_run(kept_run: Any) -> None:
+def test_rows_are_scaled_as_the_run_does(kept_run: Any) -> None:
     made = kept_run(scale="standard")
-    values = made.run.to_sklearn().decision_function(made.run.scale(made.X_test))
+    values = made.run.to_sklearn().decision_function(made.X_test)
     ours = made.run.decision_function(made.X_test, precision="float64", execution=HERE)
     np.testing.assert_allclose(values, ours, atol=1e-7)
 

@@ -19,6 +19,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from tests.command_line import invoke
+from tests.exported import svm_of
 
 HERE = Execution(workers=0)
 
@@ -51,7 +52,7 @@ def made(shared_data: Callable[[str], Any], tmp_path_factory: pytest.TempPathFac
 def test_predictions_and_scores_are_those_of_scikit_learn(made: Made) -> None:
     X, z = made.X[1000:], made.z[1000:]
     predicted = made.run.predict(X, precision="float64", execution=HERE)
-    peer = made.run.to_sklearn()
+    peer = svm_of(made.run)
     assert peer.epsilon == 8.0
     np.testing.assert_allclose(
         peer.predict(made.run.scale(X).astype(np.float64)), predicted, rtol=1e-6

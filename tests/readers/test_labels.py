@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 from dcsvm_dask import api
 from dcsvm_dask.cli import main
 from dcsvm_dask.data.ingest import ingest
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.estimators import DCSVC
 from dcsvm_dask.readers.labels import LabelTable, canonical, choose_classes
 from dcsvm_dask.readers.open import open_source
@@ -171,7 +171,9 @@ def test_labels_of_1e20(kind: str, classes: int, tmp_path: Path) -> None:
     again = ingest(tmp_path / "d.zarr", tmp_path / "e.zarr", shuffle=True)
     assert again.classes == data.classes
     assert again.counts == data.counts
-    np.testing.assert_array_equal(DCSVC.from_run(run.url).predict(rows), y)
+    with pytest.warns(DcsvmWarning, match="trained on scaled rows"):
+        estimator = DCSVC.from_run(run.url)
+    np.testing.assert_array_equal(estimator.predict(run.scale(rows)), y)
 
 
 @pytest.mark.parametrize("where", ["memory", "run"])

@@ -23,6 +23,7 @@ from dcsvm_dask.models import svc as models_svc
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from tests.callbacks import StopAt
+from tests.exported import svm_of
 from tests.stored import labels_of, problem_of
 from tests.summary import summary
 
@@ -86,7 +87,7 @@ def test_libsvm_is_svc(
     assert record["iterations"] == svc.n_iter_[0]
     assert 0 < record["fit_seconds"] < record["seconds"]
     np.testing.assert_allclose(
-        run.to_sklearn().decision_function(X), svc.decision_function(X), atol=1e-6
+        svm_of(run).decision_function(X), svc.decision_function(X), atol=1e-6
     )
 
 
@@ -132,7 +133,7 @@ def test_repeated_rows_count_as_often_as_they_are_there(
     found = run.decision_function(X.astype(np.float32), precision="float64")
     np.testing.assert_allclose(found, wanted, atol=2e-5)
     if method == "libsvm":  # each of them has its share
-        again = run.to_sklearn()
+        again = svm_of(run)
         assert np.abs(again.dual_coef_).max() <= C
         assert abs(again.dual_coef_).sum() == pytest.approx(abs(machine.dual_coef_).sum(), rel=1e-5)
         np.testing.assert_allclose(again.decision_function(X), wanted, atol=2e-5)
@@ -161,7 +162,7 @@ def test_liblinear_is_linear_svc(
     losses = slack if loss == "hinge" else slack**2
     wanted = 0.5 * (np.sum(svc.coef_**2) + b**2) + 0.1 * losses.sum()
     assert record["primal_objective"] == pytest.approx(wanted, rel=1e-6)
-    again = run.to_sklearn()
+    again = svm_of(run)
     assert type(again) is LinearSVC
     np.testing.assert_allclose(again.decision_function(X), values, atol=1e-6)
     assert list(again.classes_) == data.classes
