@@ -22,7 +22,7 @@ from dask.sizeof import sizeof
 from distributed import KilledWorker, get_client, get_worker
 
 from dcsvm_dask.kernels import Rows
-from dcsvm_dask.runtime.placement import Placement
+from dcsvm_dask.runtime.placement import Placement, known_workers
 from dcsvm_dask.solvers import CarryOut, Part, PartSums, Product
 
 PATIENCE, LEAST_PATIENCE = 2.0, 0.1
@@ -101,7 +101,7 @@ class _Helped:
 
     def _idle(self) -> list[str]:
         """Return the addresses of workers that have nothing to do and may run this run's tasks."""
-        about = self._placement.among(self._client.scheduler_info(n_workers=-1)["workers"])
+        about = self._placement.among(known_workers(self._client))
         tasks = self._client.processing()
         return sorted(
             address

@@ -6,7 +6,7 @@ import contextlib
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,4 +72,17 @@ def _address_of(host: str) -> str | None:
 
 def workers_of(client: Any) -> dict[str, dict[str, Any]]:
     """Return the scheduler's description of the workers that tasks submitted here may use."""
-    return Placement.here().among(client.scheduler_info(n_workers=-1)["workers"])
+    return Placement.here().among(known_workers(client))
+
+
+def known_workers(client: Any) -> dict[str, dict[str, Any]]:
+    """Return the scheduler's description of all its workers, by address.
+
+    The scheduler is asked itself: `Client.scheduler_info` returns what the client holds, and a
+    call of its own that asks for no workers may have come in between.
+    """
+    try:
+        found = client.sync(client.scheduler.identity, n_workers=-1)
+    except OSError:  # it is gone
+        found = client.scheduler_info(n_workers=-1)
+    return cast("dict[str, dict[str, Any]]", found["workers"])

@@ -18,7 +18,7 @@ from dcsvm_dask.methods.graph import COMMIT, Stage, many, single
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import TaskDone
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.runtime.placement import Placement
+from dcsvm_dask.runtime.placement import Placement, workers_of
 from dcsvm_dask.runtime.submitting import submit, to_dask
 from dcsvm_dask.runtime.tasks import RETRIES
 from tests.marks import long
@@ -202,3 +202,13 @@ def test_placements() -> None:
     assert not Placement((), {"GPU": 1}).allows(address, "a", {"CPU": 1})
     with dask.annotate(workers=["b"], allow_other_workers=True):
         assert Placement.here() == Placement()
+
+
+def test_workers_are_those_of_the_scheduler_whatever_the_client_holds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with LocalCluster(n_workers=2, **IN_THREADS) as cluster, Client(cluster) as client:
+        held = client.scheduler_info(n_workers=-1)
+        # As after the client's own periodic call, which asks for no workers.
+        monkeypatch.setattr(client, "scheduler_info", lambda **_: held | {"workers": {}})
+        assert set(workers_of(client)) == set(held["workers"])
