@@ -25,6 +25,8 @@ Moments: TypeAlias = "tuple[Vector | float, Vector, Vector]"
 STANDARDISED = 0.1
 """Deviation of a mean from 0, and of a standard deviation from 1, up to which rows count as
 standardised: they may be some of the rows that were."""
+BETWEEN = 1e-9
+"""Mean of x - x^2 up to which a feature within [0, 1] counts as one of 0 and 1 alone."""
 FEATURE_MEMORY = 160
 """Largest number of bytes of memory for each feature."""
 
@@ -148,8 +150,9 @@ class ScalingStatistics:
         """Return the scaling for rows that are stored dense or sparse; None for "none".
 
         "auto" leaves rows alone whose values lie in [-1, 1] or are standardised. Others are
-        standardised if they are dense; sparse rows are divided by the largest absolute values, as
-        "minmax" does.
+        standardised if they are dense, but for features of 0 and 1: a rare 1, such as that of a
+        category, would lie far from all other rows. Sparse rows are divided by the largest absolute
+        values, as "minmax" does.
 
         Parameters
         ----------
@@ -199,9 +202,14 @@ class ScalingStatistics:
             if _are_standardised(mean, deviation, constant):
                 self.reason = "the features are standardised already"
                 return None
+            binary = (low == 0.0) & (high == 1.0)
+            binary &= mean - mean**2 - deviation**2 <= BETWEEN  # the mean of x - x^2
+            mean[binary], deviation[binary] = 0.0, 1.0
             self.reason = "features of dense rows are standardised"
+            if binary.any():
+                self.reason += f", but for {int(binary.sum()):,} of 0 and 1"
             if constant.any():
-                self.reason += f"; {int(constant.sum()):,} constant ones become 0"
+                self.reason += f"; {int(constant.sum()):,} constant features become 0"
         return Scaling("standard", None if is_sparse else mean, _inverse(deviation))
 
     def _grow(self, n_features: int) -> None:

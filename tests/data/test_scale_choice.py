@@ -42,6 +42,19 @@ def test_constant_columns_become_0_and_are_counted() -> None:
     assert "1 constant" in found.reason
 
 
+def test_features_of_0_and_1_are_left_alone() -> None:
+    width = X.shape[1]
+    between = (X[:, :1] - X[:, 0].min()) / np.ptp(X[:, 0])
+    rows = np.hstack([X, X > np.quantile(X, 0.99, axis=0), between])
+    found = chosen(rows)
+    scaled = found.scaling.apply(rows)  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(scaled[:, width:-1], rows[:, width:-1])
+    others = np.r_[:width, rows.shape[1] - 1]
+    np.testing.assert_allclose(scaled[:, others].std(axis=0), 1.0)
+    np.testing.assert_allclose(scaled[:, others].mean(axis=0), 0.0, atol=1e-12)
+    assert f"standardised, but for {width} of 0 and 1" in found.reason  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize(
     "rows",
     [
