@@ -93,6 +93,10 @@ def helping(seconds: Callable[[int], float], most: int) -> int:
     return low
 
 
+NEAR_PAIRS = 0.1
+"""Typical share of pairs of rows that are not provably negligible where the kernel is local."""
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
     """Measurements that a plan uses beside sizes; the defaults are typical values."""
@@ -103,6 +107,8 @@ class Measured:
     """Share of the variables that the working set needs."""
     support_share: float = 1.0
     """Share of a sample's rows that are support vectors, of more than two classes."""
+    near_share: float = NEAR_PAIRS
+    """Share of pairs of rows whose kernel values are computed: others are provably negligible."""
     kept_share: float = 0.3
     """Share of the variables that an online solver keeps."""
     value_seconds: float = 0.0
@@ -144,8 +150,6 @@ def usual_value_seconds(width: float, values: float) -> float:
 
 SUPPORT_SHARE = 0.3
 """Share of the variables, typical of noisy data; a working set has a few more."""
-NEAR_PAIRS = 0.1
-"""Share of pairs of rows that are not provably negligible where the kernel is local."""
 COPIED, MOST_COPIED = 0.1, 0.57
 """Share of a kernel matrix that the solver copies: usually, and at most."""
 VIOLATORS = 0.15
@@ -237,6 +241,16 @@ class Forecast:
     def set_rows(self) -> float:
         """Rows of the largest working set."""
         return self._set_of(self.n)
+
+    def near_share(self, rows: float) -> float:
+        """Return the share of pairs of some rows, neighbours, whose kernel values are computed.
+
+        Parameters
+        ----------
+        rows : float
+            Their number: what is near to a row of all is in its own block first.
+        """
+        return min(1.0, self.measured.near_share * self.n / max(1.0, rows))
 
     def fixed(self, n_bytes: float) -> Need:
         """Return the need of a task whose arrays are known."""
@@ -386,7 +400,7 @@ class Forecast:
         others = (self.n - likely) ** 2 / max(1, n_clusters - 1)
         read, half = self.reading_seconds(), self.level_bytes() / 2
         # Above the cap only the columns of variables that change are computed.
-        share = 1.1 if mean <= self.settings.block_cap else 0.5
+        share = 1.1 if mean <= self.settings.block_cap else 0.5 * self.near_share(mean)
         solve = Load(
             "solve",
             kernel_values=share * self.n * mean,
@@ -394,7 +408,7 @@ class Forecast:
             written_bytes=half,
             largest=likely**2 / (likely**2 + others),
         )
-        estimates = NEAR_PAIRS * ESTIMATE_ROWS * self.support
+        estimates = self.near_share(self.n) * ESTIMATE_ROWS * self.support
         commit = Load(COMMIT, kernel_values=estimates, written_bytes=half, threaded=True)
         return (solve, commit) if bottom else (Load("assign", core_seconds=read), solve, commit)
 

@@ -13,7 +13,7 @@ import psutil
 from numpy.typing import NDArray
 
 from dcsvm_dask.clustering import choose_partition
-from dcsvm_dask.kernels import Rows, kernel_matrix, kernel_product
+from dcsvm_dask.kernels import Rows, is_sparse, kernel_matrix, kernel_product
 from dcsvm_dask.methods.multipliers import sampled_multipliers
 from dcsvm_dask.methods.partition import drawn_rows, sample_size
 from dcsvm_dask.methods.problem import data_of, data_rows, settings_of
@@ -45,6 +45,8 @@ SOLVING = 2.0
 """Time of a kernel value in a solver, with its steps, over that in a product."""
 SUBSET_ROWS = 1500
 LEARNED_ROWS = 4096
+NEAR, BOXES = 1e-8, 4.0
+"""Kernel value from which on a pair is near; how much further tiles reach than single rows."""
 FLATTER = 0.05
 """Decrease of the power by which the expansion grows, from a sample to all rows."""
 
@@ -64,6 +66,30 @@ def time_of_value(settings: Settings, X: Rows) -> float:
         kernel_product(settings.kernel, rows, rows, coef)
         took.append(time.perf_counter() - begin)
     return SOLVING * float(np.median(took)) / int(rows.shape[0]) ** 2
+
+
+def near_share(settings: Settings, X: Rows) -> float:
+    """Estimate the share of pairs of rows whose kernel values are computed.
+
+    Pairs of tiles are left out by their bounding boxes, which reach further than their rows: by a
+    factor of 2.7 to 4.7 on covtype and on rows of constant density.
+
+    Parameters
+    ----------
+    settings : Settings
+    X : ndarray or CSR, shape (m, d), float32
+        The sample.
+
+    Returns
+    -------
+    float
+        In (0, 1]; 1 where no pairs are left out.
+    """
+    if is_sparse(X) or not settings.kernel.is_shift_invariant:
+        return 1.0
+    near = np.triu(kernel_matrix(settings.kernel, X[:TIMED_ROWS]) >= NEAR, k=1)
+    pairs = max(1, len(near) * (len(near) - 1) // 2)
+    return min(1.0, BOXES * (1 + int(near.sum())) / pairs)
 
 
 def kept_share(settings: Settings, X: Rows, y: NDArray[np.float64], n_variables: int) -> float:
@@ -218,6 +244,7 @@ def probe_rows(
         "probed_between": between,
         "smooth": smooth,
         "set_share": share if smooth else 1.0,
+        "near_share": near_share(settings, X),
         **of_classes,
         "value_seconds": seconds,
         "process_bytes": process_bytes,

@@ -19,6 +19,7 @@ from dcsvm_dask.methods.dcsvm.graph import arrange_stage
 from dcsvm_dask.methods.forecast import TYPICAL, Forecast, Measured
 from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.plan import disk_bytes, plan
+from dcsvm_dask.methods.probe import near_share
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.sizes import arrange_parts, level_slots, row_parts, shuffle_shares
 from dcsvm_dask.methods.stage_plan import StagePlan
@@ -62,6 +63,30 @@ def test_time_falls_with_workers_and_rises_with_the_measured_rate() -> None:
     assert found.seconds(2) > found.seconds(1) / 2  # commits have one worker
     slow = plan(SETTINGS, GOALS, COVTYPE, Measured(smooth=False, value_seconds=2e-8))
     assert slow.seconds(2) > 5 * found.seconds(2)
+
+
+def test_far_rows_are_planned_by_the_share_that_a_sample_has_of_them() -> None:
+    """As a product with the rows in block order leaves them out."""
+    near, far = (
+        plan(SETTINGS, GOALS, COVTYPE, Measured(smooth=False, near_share=share))
+        for share in (1.0, 1e-3)
+    )
+    for one, other in zip(near.stages, far.stages, strict=True):
+        assert other.kernel_values <= one.kernel_values
+    assert far.kernel_values < 0.1 * near.kernel_values
+
+
+def test_the_share_of_near_pairs_is_about_that_of_a_product(shared_data: Any) -> None:
+    X = shared_data("covtype")["X_train"].astype(np.float32)
+    X = (X - X.min(axis=0)) / np.maximum(np.ptp(X, axis=0), 1)
+    X = X[np.random.default_rng(0).permutation(len(X))[:20_000]]
+    for gamma in (2.0, 32.0, 128.0):
+        kernel = kernels.Kernel("rbf", gamma)
+        found = near_share(replace(SETTINGS, kernel=kernel), X)
+        Z = X[kernels.kd_order(X)]
+        _, values = kernels.kernel_product(kernel, Z, Z, np.ones(len(Z)), budget=1e-5)
+        assert found == pytest.approx(values / len(Z) ** 2, rel=0.8)
+        assert near_share(replace(SETTINGS, kernel=kernel), csr_array(X)) == 1.0
 
 
 def test_rows_that_are_one_working_set_are_planned_as_that() -> None:

@@ -10,7 +10,7 @@ from dcsvm_dask.methods.bagging.graph import Bagging, bag_of, plan_bag, votes_of
 from dcsvm_dask.methods.cascade import nodes as steps
 from dcsvm_dask.methods.conquer import check as checking
 from dcsvm_dask.methods.conquer.graph import Reached, finish_with
-from dcsvm_dask.methods.forecast import NEAR_PAIRS, Forecast, Load, largest
+from dcsvm_dask.methods.forecast import Forecast, Load, largest
 from dcsvm_dask.methods.graph import COMMIT, Keep, Layer, Node, Stage, Stages, many, single
 from dcsvm_dask.methods.method import Goals, Method, Options, Shape
 from dcsvm_dask.methods.settings import Settings
@@ -243,7 +243,7 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
         plans.append(of_loads(stage, need, loads(stage, again), times=times - 1))
     if options.passes != 1:
         checked = check_stage(settings, goals, sizes.shape, 0)
-        scratch = NEAR_PAIRS * n * support
+        scratch = sizes.near_share(n) * n * support
         plans.append(
             StagePlan(checked, sizes.checking(n), scratch, sizes.point_bytes(), times=times)
         )

@@ -16,7 +16,7 @@ from dcsvm_dask.methods.dcsvm.graph import (
 )
 from dcsvm_dask.methods.decomposition.options import Decomposition
 from dcsvm_dask.methods.decomposition.plan import sets_plans
-from dcsvm_dask.methods.forecast import NEAR_PAIRS, Forecast, Load, largest
+from dcsvm_dask.methods.forecast import Forecast, Load, largest
 from dcsvm_dask.methods.graph import COMMIT
 from dcsvm_dask.methods.method import Goals
 from dcsvm_dask.methods.probe import PROBE_CLUSTERS
@@ -122,11 +122,11 @@ def _rounds(sizes: Forecast, goals: Goals, name: str, count: float) -> list[Stag
     """Lay out the start of a chain of rounds over `count` rows, and one round."""
     settings, shape = sizes.settings, sizes.shape
     chain: Chain = chain_of(name, None, settings, goals, shape, local=True)
-    active = min(sizes.support, count)
+    active, near = min(sizes.support, count), sizes.near_share(sizes.n)
     blocks, products = sizes.round_blocks(count), sizes.product_bytes(count)
     need = sizes.round(count)
     commit = Load(COMMIT, written_bytes=sizes.point_bytes())
-    whole = Load("recompute", kernel_values=NEAR_PAIRS * count * sizes.support, threaded=True)
+    whole = Load("recompute", kernel_values=near * count * sizes.support, threaded=True)
     check = of_loads(check_stage(chain, 0, None), sizes.checking(count), (whole, commit))
     step = of_loads(
         round_stage(chain, 1, "", blocks),
@@ -135,7 +135,7 @@ def _rounds(sizes: Forecast, goals: Goals, name: str, count: float) -> list[Stag
             Load("improve", kernel_values=blocks * float(settings.block_cap) ** 2),
             Load(
                 "product",
-                kernel_values=0.2 * NEAR_PAIRS * count * active,
+                kernel_values=0.2 * near * count * active,
                 written_bytes=products,
             ),
             commit,

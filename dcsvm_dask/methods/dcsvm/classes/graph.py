@@ -9,7 +9,7 @@ from dcsvm_dask.methods.dcsvm.classes import machines as steps
 from dcsvm_dask.methods.dcsvm.estimate import ESTIMATE_ROWS
 from dcsvm_dask.methods.dcsvm.graph import arrange_stage, bottom_stage, level_stage, scored_level
 from dcsvm_dask.methods.dcsvm.plan import level_plans
-from dcsvm_dask.methods.forecast import NEAR_PAIRS, Forecast, Load, Measured, Need, largest
+from dcsvm_dask.methods.forecast import Forecast, Load, Measured, Need, largest
 from dcsvm_dask.methods.graph import COMMIT, Layer, Node, Outcome, Stage, Stages, single
 from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.offset import LEAST_OF_CLASS, SUBSET
@@ -206,10 +206,11 @@ def _of_classes(plan: StagePlan, sizes: Forecast, clusters: int) -> StagePlan:
     block = min(sizes.n, settings.block_cap)
     # An SVM's part of its block's matrix is a copy.
     need = Need(plan.need.n_bytes + beside, plan.need.most + beside + 4 * block**2)
+    far = 1.0 - sizes.near_share(sizes.n)
     added = {
         steps.SOLVE: ("core_seconds", _solving_seconds(sizes, clusters)),
         # Of several SVMs no far pairs are left out of the estimates.
-        COMMIT: ("kernel_values", (1 - NEAR_PAIRS) * min(sizes.n, ESTIMATE_ROWS) * sizes.support),
+        COMMIT: ("kernel_values", far * min(sizes.n, ESTIMATE_ROWS) * sizes.support),
     }
     loads = []
     for load in plan.loads:
