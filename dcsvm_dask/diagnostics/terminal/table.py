@@ -195,7 +195,7 @@ def _share(stage: StageProgress, seconds: float | None, left: float | None) -> f
 if TYPE_CHECKING:
     from rich.text import Text
 
-NAME, SECONDS, LEFT, LONGEST_BAR, SHORTEST_BAR = 9, 7, 17, 60, 6
+NAME, LONGEST_NAME, SECONDS, LEFT, LONGEST_BAR, SHORTEST_BAR = 9, 16, 7, 17, 60, 6
 COUNTS = (22, 16)
 """Widths of the column that counts blocks and tasks, in wide and in narrow lines."""
 WIDE = 76
@@ -224,7 +224,9 @@ def table(progress: Progress, now: float, width: int, height: int, *, ascii_only
     from rich.text import Text
 
     below = foot(progress, now, width, ascii_only=ascii_only)
-    lines = [row_line(row, width, ascii_only=ascii_only) for row in fitting(progress, now, height)]
+    shown = fitting(progress, now, height)
+    name = min(LONGEST_NAME, max(len(printable(row.name)) for row in shown)) if shown else NAME
+    lines = [row_line(row, width, max(NAME, name), ascii_only=ascii_only) for row in shown]
     return Text("\n", no_wrap=True, overflow="crop").join([*lines, Text(), *below])
 
 
@@ -250,13 +252,15 @@ def fitting(progress: Progress, now: float, height: int) -> list[Row]:
     return found
 
 
-def row_line(row: Row, width: int, *, ascii_only: bool) -> Text:
+def row_line(row: Row, width: int, name: int = NAME, *, ascii_only: bool) -> Text:
     """Return a row as a line of at most `width` characters.
 
     Parameters
     ----------
     row : Row
     width : int
+    name : int, default 9
+        Characters of the names of all rows.
     ascii_only : bool
         Whether the terminal shows ASCII only.
 
@@ -267,9 +271,9 @@ def row_line(row: Row, width: int, *, ascii_only: bool) -> Text:
     from rich.text import Text
 
     counts = COUNTS[0 if width >= WIDE else 1]
-    bar = min(LONGEST_BAR, width - NAME - counts - SECONDS - LEFT - 4)
+    bar = min(LONGEST_BAR, width - name - counts - SECONDS - LEFT - 4)
     text = Text(no_wrap=True, overflow="crop")
-    text.append(f"{printable(row.name):<{NAME}}  ", style=STYLES[row.state])
+    text.append(f"{printable(row.name):<{name}}  ", style=STYLES[row.state])
     if bar >= SHORTEST_BAR:
         text.append_text(bar_text(row, bar, ascii_only=ascii_only))
     count = row.count if len(row.count) <= counts else row.count.split(": ")[-1]

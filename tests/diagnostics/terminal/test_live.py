@@ -10,6 +10,8 @@ import pytest
 from rich.console import Console
 
 from dcsvm_dask.diagnostics.lines import Lines
+from dcsvm_dask.diagnostics.progress.progress import Progress
+from dcsvm_dask.diagnostics.terminal import table as tree
 from dcsvm_dask.diagnostics.terminal.live import (
     COLUMNS,
     Terminal,
@@ -145,6 +147,20 @@ def test_a_level_whose_blocks_never_meet_is_known_exactly() -> None:
     level["objective_error"] = 4.0
     assert figures(0.0, "level-1", level, 0.5)["objective"].startswith("~-50 ")
     assert figures(0.0, "level-1", level, 0.5)["error"] == "+-4"
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_bars_of_stages_with_long_names_stand_below_each_other(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("probe", "decomposition")
+    shown = [Row(name, "done", 1.0, "1 task", 1.0, None) for name in names]
+    monkeypatch.setattr(tree, "fitting", lambda *_: shown)
+    monkeypatch.setattr(tree, "foot", lambda *_, **__: [])
+    lines = tree.table(Progress(), 0.0, width, 40, ascii_only=True).plain.splitlines()[:2]
+    assert len({text.index("##") for text in lines}) == 1
+    assert len({text.index("1 task") for text in lines}) == 1
+    assert max(map(len, lines)) <= width
 
 
 def test_what_a_foreign_run_says_is_neither_markup_nor_a_command_to_the_terminal() -> None:
