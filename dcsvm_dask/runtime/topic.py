@@ -68,6 +68,7 @@ def subscribed(client: Any, topic: str, function: Callable[[Any], None]) -> Iter
         handlers_of_topic = handlers.get(topic)
         if not isinstance(handlers_of_topic, _Handlers):
             handlers_of_topic = _Handlers(handlers_of_topic)
+        if not handlers_of_topic.functions:
             client.subscribe_topic(topic, handlers_of_topic)
         handlers_of_topic.functions.append(function)
     try:
@@ -81,5 +82,5 @@ def subscribed(client: Any, topic: str, function: Callable[[Any], None]) -> Iter
                 elif handlers_of_topic.before is not None:
                     client.subscribe_topic(topic, handlers_of_topic.before)
                 else:
+                    # The handler stays: without one, an event on its way is an error in the log.
                     client.unsubscribe_topic(topic)
-                    del handlers[topic]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ from distributed import Client, LocalCluster
 
 from dcsvm_dask import api
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.runtime.topic import TOPIC, log_event
+from dcsvm_dask.runtime.topic import TOPIC, log_event, subscribed
 
 
 class Sender:
@@ -47,6 +48,20 @@ def test_a_message_that_cannot_be_sent_is_logged(caplog: pytest.LogCaptureFixtur
 def cluster() -> Iterator[LocalCluster]:
     with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as found:
         yield found
+
+
+def test_an_event_that_comes_after_the_last_subscription_is_no_error() -> None:
+    heard: list[Any] = []
+    here = {"n_workers": 0, "processes": False, "dashboard_address": ":0"}
+    with LocalCluster(**here) as alone, Client(alone) as client:
+        for number in range(2):
+            with subscribed(client, "mine", heard.append):
+                end = time.monotonic() + 10.0
+                while number not in heard and time.monotonic() < end:
+                    client.log_event("mine", number)  # it may overtake the subscription
+                    time.sleep(0.01)
+            client.sync(client._handle_event, "mine", (0.0, "late"))
+    assert set(heard) == {0, 1}
 
 
 @pytest.mark.long
