@@ -20,6 +20,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix, stacked, stored_for_speed
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.matrix_memory import MatrixMemory
+from dcsvm_dask.solvers.small_pairs import solve_small_pairs
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.whole import SMALL, solve_whole
 from dcsvm_dask.tasks import Classification, Dual
@@ -344,8 +345,15 @@ def solve_machines(
     n = X.shape[0]
     bounds = np.broadcast_to(np.asarray(C, np.float64), n)
     pairs = [(one.positive, one.negative) for one in machines if one.negative is not None]
+    tiny: dict[tuple[int, int], tuple[Index, Solution]] = {}
+    plain = alpha is None and callback is None and max_iter is None and not task.squared
+    if plain and equality and inner in ("auto", "smo"):
+        tiny = solve_small_pairs(
+            kernel, X, codes, bounds, pairs, tol=tol, most=most_shared, threads=threads
+        )
+        pairs = [pair for pair in pairs if pair not in tiny]
     shared = ClassBlocks.of(kernel, X, codes, pairs, most_shared, threads)
-    rows = max((_n_rows(one, codes) for one in machines), default=0)
+    rows = _most_rows(machines, np.bincount(codes).tolist())
     each = matrix_bytes(min(rows, working_size))
     if shared is not None:
         each = max(each, 8.0 * shared.largest**2)
@@ -366,6 +374,9 @@ def solve_machines(
     def solve(number: int) -> None:
         machine = machines[number]
         a, b = machine.positive, machine.negative
+        if b is not None and (a, b) in tiny:
+            found[number] = SolvedMachine(machine, *tiny[a, b])
+            return
         computed = None
         if shared is not None and b is not None and (a, b) in shared.pairs:
             (rows, y), computed = shared.variables(a, b), partial(shared.pair, a, b)
@@ -420,8 +431,18 @@ def at_a_time(memory: float, each: float, most: int) -> int:
     return max(1, min(most, int(memory / max(1.0, each))))
 
 
-def _n_rows(machine: Machine, codes: NDArray[np.integer]) -> int:
-    return len(machine.rows(codes)[0])
+def _most_rows(machines: list[Machine], counts: list[int]) -> int:
+    """Return the rows of the SVM that has most, given those of every class."""
+    of_class = dict(enumerate(counts))
+    return max(
+        (
+            sum(counts)
+            if one.negative is None
+            else of_class.get(one.positive, 0) + of_class.get(one.negative, 0)
+            for one in machines
+        ),
+        default=0,
+    )
 
 
 def start_within(beta: Vector, dual: Dual, equality: bool) -> Vector:

@@ -1,0 +1,82 @@
+"""Pairs of classes of a few rows: what the solver of larger problems and SVC say of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits
+from sklearn.svm import SVC
+
+from dcsvm_dask.estimators import DCSVC
+from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.solvers import machines, small_pairs
+from dcsvm_dask.solvers.small_pairs import solve_small_pairs
+
+# Twenty classes: of each digit even and odd rows, of different numbers.
+DIGITS, NUMBERS = load_digits(return_X_y=True)
+CLASSES = 2 * NUMBERS + np.arange(len(NUMBERS)) % 2
+KEPT = np.concatenate([np.flatnonzero(c == CLASSES)[: 3 + c] for c in range(20)])
+KEPT.sort()
+X, CODES = (DIGITS[KEPT] / 16.0).astype(np.float32), CLASSES[KEPT]
+PAIRS = [(a, b) for a in range(20) for b in range(a + 1, 20)]
+
+
+@pytest.mark.parametrize("kernel", [Kernel("rbf", 0.2), Kernel("linear"), Kernel("poly", 0.1)])
+@pytest.mark.parametrize("C", [0.05, 10.0, 1e6])
+def test_they_are_solved_as_by_the_solver_of_larger_problems(
+    kernel: Kernel, C: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounds = np.full(len(X), C)
+    found = solve_small_pairs(kernel, X, CODES, bounds, PAIRS)
+    assert list(found) == PAIRS
+    monkeypatch.setattr(small_pairs, "LEAST_PAIRS", len(PAIRS) + 1)
+    how: dict[str, Any] = {"equality": True, "tol": 1e-9}
+    solved = machines.solve_machines(kernel, X, CODES, C, machines.machines_of(20), **how)
+    for pair, other in zip(PAIRS, solved, strict=True):
+        rows, one = found[pair]
+        np.testing.assert_array_equal(rows, other.rows)
+        y = np.where(CODES[rows] == pair[0], 1.0, -1.0)
+        assert ((y * one.beta >= 0.0) & (y * one.beta <= C)).all()
+        assert abs(one.beta.sum()) <= 1e-12 * np.abs(one.beta).sum()
+        assert one.objective == pytest.approx(other.solution.objective, rel=1e-9, abs=1e-12)
+        assert one.bias == pytest.approx(other.solution.bias, rel=1e-6, abs=1e-6)
+        np.testing.assert_allclose(one.gradient, other.solution.gradient, atol=1e-6)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_an_estimator_of_many_classes_is_svc(is_sparse: bool) -> None:
+    rows = sparse.csr_array(X) if is_sparse else X
+    weight = np.random.default_rng(0).uniform(0.1, 2.0, len(X))
+    ours = DCSVC(C=3.0, gamma=0.2).fit(rows, CODES, sample_weight=weight)
+    theirs = SVC(C=3.0, gamma=0.2, tol=1e-10).fit(X.astype(float), CODES, sample_weight=weight)
+    for name in ("n_support_", "support_", "classes_"):
+        np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+    shape = {"decision_function_shape": "ovo"}
+    found, wanted = (
+        one.set_params(**shape).decision_function(DIGITS / 16.0) for one in (ours, theirs)
+    )
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
+    np.testing.assert_allclose(
+        np.asarray(abs(ours.dual_coef_).sum()), abs(theirs.dual_coef_).sum(), rtol=1e-7
+    )
+
+
+def test_larger_classes_are_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(small_pairs, "CLASS_ROWS", 15)
+    monkeypatch.setattr(small_pairs, "LEAST_PAIRS", 10)
+    counts = np.bincount(CODES)
+    found = solve_small_pairs(Kernel("rbf", 0.2), X, CODES, np.ones(len(X)), PAIRS)
+    small = {(a, b) for a, b in PAIRS if max(counts[a], counts[b]) <= 15}
+    assert 10 <= len(small) < len(PAIRS)
+    assert set(found) == small
+    assert not solve_small_pairs(Kernel("rbf", 0.2), X, CODES, np.ones(len(X)), PAIRS, most=1e3)
+
+
+def test_what_is_not_solved_in_time_is_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = DCSVC(C=3.0, gamma=0.2).fit(X, CODES).decision_function(X)
+    monkeypatch.setattr(small_pairs, "_solve_pair", lambda *_: (1, 1.0, 0.0))
+    found = DCSVC(C=3.0, gamma=0.2, tol=1e-6).fit(X, CODES).decision_function(X)
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
