@@ -21,7 +21,7 @@ from dcsvm_dask.readers.frames import is_frame
 from dcsvm_dask.readers.open import find_format, source_parts
 from dcsvm_dask.readers.preparing.choices import AUTO
 from dcsvm_dask.runtime.announcer import Announcer
-from dcsvm_dask.runtime.compilation import warm_up
+from dcsvm_dask.runtime.compilation import COMPILING, announced, warm_up
 from dcsvm_dask.runtime.execution import Execution, on_client
 from dcsvm_dask.runtime.session import LINEAR_SOLVER
 from dcsvm_dask.storage.dataset import DataSet, is_data_set
@@ -141,7 +141,8 @@ def easy(
     if address is not None and f"{address}/".startswith(f"{place}/"):
         raise InputError(f"{address}: lies in {place}; name another folder by --out")
     folder, clock = EasyFolder(place), Clock(60 * minutes)
-    say = Announcer(place.url, followers((), quiet=quiet, progress=_for_lines(progress))).say
+    announcer = Announcer(place.url, followers((), quiet=quiet, progress=_for_lines(progress)))
+    say = announcer.say
     folder.look(asked, overwrite=overwrite)  # without a lock, which would be a file
     with ExitStack() as stack:
         stack.callback(place.delete_if_empty)  # where the source cannot be taken
@@ -151,7 +152,8 @@ def easy(
                 say(f"resuming {place}, whose state was {folder.state['state']}")
                 folder.write(interrupted=False)
             else:
-                _read(source, folder, asked, words, say)
+                with announced(announcer):
+                    _read(source, folder, asked, words, say)
             how = {"quiet": quiet, "report": report, "progress": progress}
             return _carried(folder, task, seed, clock, execution, say, how)
         except KeyboardInterrupt as error:
@@ -197,7 +199,7 @@ def _carried(
         needed = {LINEAR_SOLVER, "free_bias", *_compiled_for(Training(**usual), data)} | (
             set() if score == "accuracy" else {"kinks", "signed"}
         )
-        warm_up(lambda: say("compiling (about half a minute, once)"), **dict.fromkeys(needed, True))
+        warm_up(lambda: say(COMPILING), **dict.fromkeys(needed, True))
     C, gamma = usual.pop("C"), Training().gamma_for(data)
     share = f"{data.n_rows:,} rows to train on, {test.n_rows:,} held out"
     say(
