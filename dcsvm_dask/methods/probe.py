@@ -219,6 +219,7 @@ def probe_rows(
         "smooth": smooth,
         "set_share": share if smooth else 1.0,
         **of_classes,
+        "levels_given": settings.levels_forced and bool(settings.clusters),
         "value_seconds": seconds,
         "process_bytes": process_bytes,
     }
