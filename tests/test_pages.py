@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import click
+import numpy as np
 import pytest
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import StandardScaler
 
+from dcsvm_dask import api
 from dcsvm_dask.cli import COMMANDS, main
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -44,6 +49,22 @@ def test_docstrings_name_pages_that_are_there() -> None:
     }
     assert len(named) >= 2
     assert all((ROOT / name).exists() for name in named), named
+
+
+def test_rows_of_a_data_set_are_read_as_the_page_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wine = load_wine()
+    labels = np.array(["a", "b", "c"])[wine.target]
+    api.ingest((wine.data, labels), tmp_path / "mine.zarr", scale="standard")
+    monkeypatch.chdir(tmp_path)
+    (block,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/data.md").read_text(), re.DOTALL)
+    found: dict[str, Any] = {}
+    exec(block, found)
+    assert found["X"].dtype == np.float32
+    assert found["X"] == pytest.approx(StandardScaler().fit_transform(wine.data), abs=1e-5)
+    assert found["y"].tolist() == labels.tolist()
+    assert found["names"] is None
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/choosing.md"])

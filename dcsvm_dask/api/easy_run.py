@@ -12,7 +12,7 @@ from dcsvm_dask.api.ingesting import ingest
 from dcsvm_dask.api.or_resuming import train_or_resume
 from dcsvm_dask.api.run import Place, Run
 from dcsvm_dask.data.summary import summary_lines
-from dcsvm_dask.diagnostics.followers import followers
+from dcsvm_dask.diagnostics.followers import shown
 from dcsvm_dask.errors import InputError, Terminated
 from dcsvm_dask.methods.registry import BEGUN
 from dcsvm_dask.pipeline.rounds import Scored, choose, edges, training_seconds
@@ -21,9 +21,9 @@ from dcsvm_dask.readers.frames import is_frame
 from dcsvm_dask.readers.open import find_format, source_parts
 from dcsvm_dask.readers.preparing.choices import AUTO
 from dcsvm_dask.runtime.announcer import Announcer
-from dcsvm_dask.runtime.compilation import warm_up
+from dcsvm_dask.runtime.compilation import COMPILING, announced, warm_up
 from dcsvm_dask.runtime.execution import Execution, on_client
-from dcsvm_dask.runtime.session import LINEAR_SOLVER
+from dcsvm_dask.runtime.session import LINEAR_SOLVER, SIGNED_LINEAR_SOLVER
 from dcsvm_dask.storage.dataset import DataSet, is_data_set
 from dcsvm_dask.storage.easy import COMPLETE, READING, SEARCHING, TRAINING, EasyFolder
 from dcsvm_dask.storage.location import Location
@@ -56,7 +56,8 @@ class EasyRun(Run):
         (the score of the largest class or of the mean target on the same rows), ``linear_svm``
         (of a linear SVM; None where it did not end in time). ``C``, ``gamma``, ``cv_score``,
         ``cv_error``, ``candidates``, ``edges`` (parameters whose best value is the last one that
-        was tried), ``data`` and ``test_data``.
+        was tried), ``data`` and ``test_data``. ``seconds`` of the call, of ``minutes``, leave out
+        ``compile_seconds``.
     """
 
     def __init__(self, folder: RunFolder, figures: dict[str, Any]) -> None:
@@ -141,7 +142,9 @@ def easy(
     if address is not None and f"{address}/".startswith(f"{place}/"):
         raise InputError(f"{address}: lies in {place}; name another folder by --out")
     folder, clock = EasyFolder(place), Clock(60 * minutes)
-    say = Announcer(place.url, followers((), quiet=quiet, progress=_for_lines(progress))).say
+    tellers = shown(quiet=quiet, progress=_for_lines(progress), since=clock.since)
+    announcer = Announcer(place.url, tellers)
+    say = announcer.say
     folder.look(asked, overwrite=overwrite)  # without a lock, which would be a file
     with ExitStack() as stack:
         stack.callback(place.delete_if_empty)  # where the source cannot be taken
@@ -151,8 +154,10 @@ def easy(
                 say(f"resuming {place}, whose state was {folder.state['state']}")
                 folder.write(interrupted=False)
             else:
-                _read(source, folder, asked, words, say)
-            how = {"quiet": quiet, "report": report, "progress": progress}
+                with announced(announcer), clock.without_compilation():
+                    _read(source, folder, asked, words, say)
+            follow = shown(quiet=quiet, progress=progress, since=clock.since)
+            how = {"quiet": True, "report": report, "callbacks": follow}
             return _carried(folder, task, seed, clock, execution, say, how)
         except KeyboardInterrupt as error:
             if not folder.state:
@@ -193,11 +198,11 @@ def _carried(
     data, test = DataSet.open(folder.data), DataSet.open(f"{folder.data}/test")
     score = "accuracy" if task == "classification" else "r2"
     usual = usual_values(data, seed)
-    with clock.stopped():  # compiling is no part of what the search is measured by
-        needed = {LINEAR_SOLVER, "free_bias", *_compiled_for(Training(**usual), data)} | (
-            set() if score == "accuracy" else {"kinks", "signed"}
-        )
-        warm_up(lambda: say("compiling (about half a minute, once)"), **dict.fromkeys(needed, True))
+    with clock.without_compilation():
+        needed = {LINEAR_SOLVER, SIGNED_LINEAR_SOLVER, "free_bias"}
+        needed |= {*_compiled_for(Training(**usual), data)}
+        needed |= set() if score == "accuracy" else {"kinks"}
+        warm_up(lambda: say(COMPILING), **dict.fromkeys(needed, True))
     C, gamma = usual.pop("C"), Training().gamma_for(data)
     share = f"{data.n_rows:,} rows to train on, {test.n_rows:,} held out"
     say(
@@ -247,6 +252,7 @@ def _carried(
         "edges": list(wide),
         "minutes": clock.total / 60,
         "seconds": clock.spent(),
+        "compile_seconds": clock.compiling,
         "data": data.url,
         "test_data": test.url,
     }

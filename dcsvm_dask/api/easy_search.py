@@ -45,18 +45,30 @@ class Clock:
     """
 
     def __init__(self, total: float) -> None:
-        self.total, self._begin, self._search = total, time.monotonic(), total
+        self.total, self._search = total, total
+        self.since = time.time()
+        """The time of the begin, from which lines count their seconds."""
+        self.compiling = 0.0
+        """Seconds of compilation, which is no part of what the time is for."""
+
+    def elapsed(self) -> float:
+        """Return the seconds since the begin, as lines show them."""
+        return time.time() - self.since
 
     def spent(self) -> float:
-        """Return the seconds since the begin."""
-        return time.monotonic() - self._begin
+        """Return the seconds since the begin without compilation."""
+        return self.elapsed() - self.compiling
 
     @contextmanager
-    def stopped(self) -> Iterator[None]:
-        """Leave out the time of what is done meanwhile."""
-        begin = time.monotonic()
-        yield
-        self._begin += time.monotonic() - begin
+    def without_compilation(self) -> Iterator[None]:
+        """Leave out the time for which code is compiled meanwhile."""
+        from numba.core.event import install_timer
+
+        def add(seconds: float) -> None:
+            self.compiling += seconds
+
+        with install_timer("numba:compile", add):
+            yield
 
     def reserve(self, seconds: float) -> None:
         """Leave time for the training: the search's end comes nearer, but never goes away."""
@@ -64,12 +76,12 @@ class Clock:
 
     @property
     def search_end(self) -> float:
-        """Seconds from the begin after which no candidate is begun."""
-        return self._search
+        """Seconds from the begin, as lines show them, after which no candidate is begun."""
+        return self._search + self.compiling
 
     def left(self) -> float:
         """Return the seconds that the search has left."""
-        return self._search - self.spent()
+        return self.search_end - self.elapsed()
 
 
 class EasySearch:
@@ -116,8 +128,7 @@ class EasySearch:
             left = self._clock.left()
             fits = [one for one in options if not found or round_seconds(one, found) <= left]
             if not fits:
-                why = "the time for it is used up" if options else "nothing is left to try"
-                self._say(f"the search ends after {self._clock.spent():.0f} s: {why}")
+                self._say(f"the search ends: {_why(len(options), left)}")
                 return found
             done.append(fits[0])
             self._folder.write(rounds=[asdict(each) for each in done])
@@ -174,7 +185,7 @@ class EasySearch:
         self._clock.reserve(training_seconds(best, self._data.n_rows, FOLDS))
         score = f"{SCORES[scored_by(row)]} {best.score:.4f} +- {best.error:.4f}"
         self._say(
-            f"search until {_minutes(self._clock.search_end)} at most: {one.kind}, "
+            f"search until {self._clock.search_end:.0f} s at most: {one.kind}, "
             f"{counted(new, 'new candidate')} on {one.rows:,} rows; best {score} with "
             f"C {best.C:.6g}, gamma {best.gamma:.6g}"
         )
@@ -200,5 +211,10 @@ def _round_of(one: dict[str, Any]) -> Round:
     return Round(one["kind"], one["rows"], tuple(one["C"]), tuple(one["gamma"]))
 
 
-def _minutes(seconds: float) -> str:
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
+def _why(rounds: int, left: float) -> str:
+    """Return why a search ends, given how many rounds could follow and the seconds left."""
+    if not rounds:
+        return "nothing is left to try"
+    if left < 1.0:
+        return "its time is used up"
+    return f"no further round fits the remaining {left:.0f} s"

@@ -31,7 +31,7 @@ from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.capacity import fit_caps, fits, memory_of_core
 from dcsvm_dask.runtime.clients import default_client, is_collection
-from dcsvm_dask.runtime.compilation import warm_up
+from dcsvm_dask.runtime.compilation import COMPILING, warm_up
 from dcsvm_dask.runtime.execution import Execution, on_client
 from dcsvm_dask.runtime.session import (
     available_memory,
@@ -337,7 +337,7 @@ def plan_on(
     if probe is None and not BEGUN[settings.method].is_timed:
         return planned
     how = {} if probe is None else probe.layers[0].nodes[0].arguments
-    warm_up(lambda: said("compiling (about half a minute, once), then kernel values are timed"))
+    warm_up(lambda: said(f"{COMPILING}, then kernel values are timed"))
     with threadpool_limits(1):  # as on workers
         seen = seen_by(dataset, settings.options, settings.seed)
         measured = Measured.of(probe_rows(settings, seen, seen.rows, **how))

@@ -115,7 +115,7 @@ def summary(run: Any) -> str:
     candidates = counted(figures["candidates"], "candidate")
     lines += [
         f"model              {model}, {vectors}; best of {candidates}",
-        f"time               {figures['seconds']:.0f} s of {60 * figures['minutes']:.0f} s",
+        f"time               {_time(figures)}",
     ]
     advice = advised(figures)
     lines += [f"note               {advice}"] if advice else []
@@ -130,6 +130,12 @@ def summary(run: Any) -> str:
             f"  dcsvm report {run_place}",
         ]
     )
+
+
+def _time(figures: dict[str, Any]) -> str:
+    compiling = figures["compile_seconds"]
+    more = f", and {compiling:.0f} s for compiling, once" if compiling >= 1.0 else ""
+    return f"{figures['seconds']:.0f} s of {60 * figures['minutes']:.0f} s{more}"
 
 
 def _linear_line(score: float | None) -> str:

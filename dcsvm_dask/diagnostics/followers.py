@@ -48,22 +48,41 @@ def followers(
                 f"callbacks must be instances of dcsvm_dask.Callback, got {callback!r:.80}; let "
                 "its class inherit from dcsvm_dask.Callback"
             )
+    return [shielded(DashboardPage()), *shown(quiet=quiet, progress=progress), *callbacks]
+
+
+def shown(*, quiet: bool, progress: str, since: float | None = None) -> list[Callback]:
+    """Return the callbacks that print a run's progress; see `followers`.
+
+    Parameters
+    ----------
+    quiet : bool
+    progress : {"auto", "bars", "lines", "json"}
+    since : float, optional
+        The time (in seconds since 1970) from which lines count their seconds; by default that of
+        the first line.
+
+    Returns
+    -------
+    list of Callback
+        Their failures are ignored.
+
+    Raises
+    ------
+    InputError
+        If `progress` is not one of the four values.
+    """
     if progress not in PROGRESS:
         raise InputError(f"progress must be one of {PROGRESS}, got {progress!r}")
-    own = [DashboardPage(), *_shown(quiet=quiet, progress=progress)]
-    return [*map(shielded, own), *callbacks]
-
-
-def _shown(*, quiet: bool, progress: str) -> list[Callback]:
     if progress == "json":
-        return [JsonLines()]
+        return [shielded(JsonLines())]
     if quiet:
         return []
     if progress == "bars" or (progress == "auto" and on_terminal()):
         from dcsvm_dask.diagnostics.terminal.live import Terminal
 
-        return [Terminal()]
-    return [Lines()]
+        return [shielded(Terminal())]
+    return [shielded(Lines(since=since))]
 
 
 def on_terminal() -> bool:

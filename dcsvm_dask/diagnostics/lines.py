@@ -32,11 +32,14 @@ class Lines(Callback):
     ----------
     stream : TextIO, optional
         The stream to print to; standard error by default, which leaves standard output to results.
+    since : float, optional
+        The time (in seconds since 1970) from which seconds are counted; by default that of the
+        first line.
     """
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    def __init__(self, stream: TextIO | None = None, since: float | None = None) -> None:
         self._stream = stream if stream is not None else sys.stderr
-        self._begin: float | None = None
+        self._begin = since
 
     def on_begin(self, event: RunBegins) -> None:
         """Print the cluster or process that runs the tasks."""
@@ -64,7 +67,7 @@ class Lines(Callback):
         self._print(event, event.text)
 
     def _print(self, event: Event, text: str) -> None:
-        """Print one line with the seconds since the first."""
+        """Print one line with the seconds since the begin."""
         if self._begin is None:
             self._begin = event.time
         elapsed = max(0.0, event.time - self._begin)

@@ -40,7 +40,7 @@ def is_identity(kernel: Kernel, X: Rows) -> bool:
     """
     if not kernel.is_shift_invariant or X.shape[0] < 2:
         return False
-    K = kernel_matrix(kernel, X, X[spread_rows(X.shape[0], COLUMNS)], dtype=np.float64)
+    K = kernel_matrix(kernel, X, X[spread_rows(X.shape[0], COLUMNS)], dtype=np.float32)
     between = (K > NOTHING) & (K < SAME_ROW)
     other = (K < SAME_ROW).any(axis=0)  # where all rows are equal there is nothing to see
     return bool((other & ~between.any(axis=0)).mean() >= MOST)

@@ -16,18 +16,33 @@ def warm_up_matrix() -> None:
     kernel_matrix(Kernel("rbf"), np.eye(4, dtype=np.float32), dtype=np.float32)
 
 
+def warm_up_products(*, blocks: bool) -> None:
+    """Compile, or load from Numba's cache, what predicts: products in float32 and float64.
+
+    Parameters
+    ----------
+    blocks : bool
+        Whether those of blocks of rows, by early models, are included.
+    """
+    X = np.eye(4, dtype=np.float32)
+    kernel = Kernel("rbf")
+    kd_order(X, leaf=1)
+    for dtype in (np.float32, np.float64):
+        kernel_product(kernel, X, X, np.ones(4), dtype=dtype, budget=1e-9)
+    if blocks:
+        one = np.array([0, 4])
+        block_diagonal_product(kernel, X, np.arange(4), one, X, one, np.ones(4))
+
+
 def warm_up() -> None:
     """Compile, or load from Numba's cache, all that this package runs on float32 rows.
 
     Takes about ten seconds the first time and well under one from the cache. Rows in float64,
     or in arrays that may not be written to, compile once more when they first come.
     """
+    warm_up_products(blocks=True)
     X = np.eye(4, dtype=np.float32)
     kernel = Kernel("rbf")
-    kd_order(X, leaf=1)
-    kernel_product(kernel, X, X, np.ones(4), budget=1e-9)
-    one = np.array([0, 4])
-    block_diagonal_product(kernel, X, np.arange(4), one, X, one, np.ones(4))
     for dtype in (np.float32, np.float64):
         kernel_matrix(kernel, X, dtype=dtype)
     counted_kernel_matrix(kernel, X, least=1e-9)

@@ -246,6 +246,7 @@ def probe_rows(
         "set_share": share if smooth else 1.0,
         "near_share": near_share(settings, X),
         **of_classes,
+        "levels_given": settings.levels_forced and bool(settings.clusters),
         "value_seconds": seconds,
         "process_bytes": process_bytes,
     }

@@ -16,7 +16,7 @@ CROWDED, MOST_BETWEEN_CROWDED = 3.0, 0.7
 LEAST_SUPPORT = 0.25
 
 
-def regime(record: Record, *, given: float = 0.0) -> Record:
+def regime(record: Record, *, given: float = 0.0, decides: bool = True) -> Record:
     """Say whether a level's record promises that upper levels are worth their time.
 
     By Lemma 1 (Hsieh, Si, Dhillon 2014) alpha solves the block-diagonal problem: f(alpha) over
@@ -28,21 +28,29 @@ def regime(record: Record, *, given: float = 0.0) -> Record:
     record : dict
     given : float, default 0.0
         The term of a given bias, which the objectives leave out.
+    decides : bool, default True
+        Whether anything depends on it: levels were not asked for, nor ruled out before.
 
     Returns
     -------
     dict
-        ``levels_pay``, ``kept`` (the figure) and ``why`` (a sentence with it).
+        ``levels_pay``, ``kept`` (the figure) and ``why`` (a sentence with it; where it decides
+        nothing, of the figure alone).
     """
     own = float(record["objective"]) + given
     kept = (float(record["objective_estimate"]) + given) / own if own < 0 else 0.0
     pay = kept >= LEAST_KEPT
-    save = "save" if pay else "do not save"
+    verdict = f"levels {'save' if pay else 'do not save'} time: " if decides else ""
     return {
         "levels_pay": pay,
         "kept": kept,
-        "why": f"levels {save} time: clusters alone have {kept:.0%} of the objective",
+        "why": f"{verdict}clusters alone have {kept:.0%} of the objective",
     }
+
+
+def has_ruled_levels_out(probe: Record) -> bool:
+    """Return whether the record of a probe says that other ways cost less than levels."""
+    return bool(probe["smooth"]) or is_sparse_in_support(probe.get("support_share", 1.0))
 
 
 def is_smooth(probed_between: float, sets: float = 1.0) -> bool:

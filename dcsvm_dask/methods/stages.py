@@ -73,13 +73,14 @@ def _describe_arrangement(record: Record) -> str:
 def _describe_probe(record: Record) -> str:
     if "kept_share" in record:
         return f"about {record['kept_share']:.0%} of the rows are expected to be kept"
+    given = "; the given levels are trained" if record.get("levels_given") else ""
     if is_sparse_in_support(record.get("support_share", 1.0)):
         share = f"{record['support_share']:.0%} of some rows are support vectors"
-        return f"{share}: solving each SVM whole costs less than levels"
+        return f"{share}: solving each SVM whole costs less than levels{given}"
     between = record["probed_between"]
     expected = "levels are expected to save time"
     if record["smooth"]:
-        expected = "working sets cost less than levels"
+        expected = f"working sets cost less than levels{given}"
     elif is_smooth(between):
         expected = "levels are tried, too many support vectors are expected for working sets"
     return f"kernel values between different clusters are {between:.0%} of all: {expected}"

@@ -26,6 +26,7 @@ from dcsvm_dask.prediction.batches import (
 from dcsvm_dask.readers.kept import KeptColumns, open_kept
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.calls import results
+from dcsvm_dask.runtime.compilation import announced, warm_up_prediction
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.pool import open_pool
 from dcsvm_dask.runtime.session import check_reach
@@ -279,17 +280,21 @@ def decided(
     if execution.workers or execution.remote is not None or execution.file is not None:
         stored = [rows.name] if isinstance(rows, StoredRows) else []
         check_reach(execution, run.place.url, *stored)
-    # Load the model here first: a damaged one is one error, not one in each of many tasks. One
-    # row is predicted to compile, or to load compiled code, before the time of rows is taken.
-    model = cached_model(choice)
-    decide_given(choice, model.any_row())
+    # Load the model here first: a damaged one is one error, not one in each of many tasks.
+    with announced(announcer, doing=True):
+        model = cached_model(choice)
+        # Compile, or load compiled code, before the time of rows is taken: what one row needs,
+        # and what rows in doubt do.
+        if model.features is None:
+            warm_up_prediction(early=choice.mode != "exact")
+        decide_given(choice, model.any_row())
     announcer.say(
         f"{choice.mode} prediction by {choice.stage}, {model.n_support:,} support vectors"
         + _shortfall(run, choice)
     )
     calls = ((batch.call(choice), batch) for batch in rows.batches())
     seen, reported = 0, time.perf_counter()
-    with open_pool(execution, announcer, f"predict_{choice.mode}") as pool:
+    with open_pool(execution, announcer, f"predict_{choice.mode}") as pool, announced(announcer):
         for found, batch in results(pool, calls):
             seen += batch.n_rows
             if time.perf_counter() - reported > REPORT_SECONDS:

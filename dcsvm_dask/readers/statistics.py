@@ -15,6 +15,7 @@ from scipy import sparse
 from dcsvm_dask.compiled import njit
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
+from dcsvm_dask.numbers import counted
 from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.readers.scaling import AUTO, LEARNED, SCALES, Scaling
 
@@ -209,7 +210,8 @@ class ScalingStatistics:
             if binary.any():
                 self.reason += f", but for {int(binary.sum()):,} of 0 and 1"
             if constant.any():
-                self.reason += f"; {int(constant.sum()):,} constant features become 0"
+                which = counted(int(constant.sum()), "constant feature")
+                self.reason += f"; {which} set to 0"
         return Scaling("standard", None if is_sparse else mean, _inverse(deviation))
 
     def _grow(self, n_features: int) -> None:

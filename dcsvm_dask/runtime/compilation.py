@@ -6,14 +6,21 @@ import contextlib
 import hashlib
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dcsvm_dask.compiled import ROOT, SETTING, own_cache, sources
 from dcsvm_dask.runtime.interrupts import raised_between_passes
+
+if TYPE_CHECKING:
+    from dcsvm_dask.runtime.announcer import Announcer
+
+COMPILING = "compiling (about half a minute, once)"
+"""What is reported where code is compiled."""
 
 
 def warm_up(
@@ -30,6 +37,7 @@ def warm_up(
     parallel: bool = False,
     one_set: bool = False,
     bias: bool = False,
+    scores: bool = False,
 ) -> None:
     """Compile, or load from the cache, every compiled function of the package, or some of them.
 
@@ -63,6 +71,8 @@ def warm_up(
         half of all, or more.
     bias : bool, default False
         Whether that working set has a bias.
+    scores : bool, default False
+        Whether the model of that working set predicts, too.
     """
     from dcsvm_dask import clustering, features, kernels, solvers
     from dcsvm_dask.storage import hashing
@@ -72,6 +82,8 @@ def warm_up(
         if one_set:
             _once(kernels.warm_up_matrix)
             _once(solvers.warm_up_one_set, kinks=kinks, equality=bias)
+            if scores:
+                _once(kernels.warm_up_products, blocks=False)
             return
         _once(kernels.warm_up)
         _once(solvers.warm_up)
@@ -97,6 +109,15 @@ def warm_up(
             _once(solvers.warm_up_free_bias)
         if parallel:
             _once(solvers.warm_up_parallel)
+
+
+def warm_up_prediction(*, early: bool) -> None:
+    """Compile, or load from the cache, what the exact model predicts by, or an early one."""
+    from dcsvm_dask import kernels
+
+    with raised_between_passes():
+        _once(_drop_outdated)
+        _once(kernels.warm_up_products, blocks=early)
 
 
 @cache
@@ -185,6 +206,30 @@ def first_compiled(report: Callable[[], None]) -> Iterator[None]:
 
     # Loading from the cache is no such event.
     with event.install_listener("numba:compile", First()):
+        yield
+
+
+@contextmanager
+def announced(announcer: Announcer, *, doing: bool = False) -> Iterator[None]:
+    """Report once that code of this package is compiled, if it is, inside the block.
+
+    Where another thread compiles, it is reported when this one next reports something.
+
+    Parameters
+    ----------
+    announcer : Announcer
+    doing : bool, default False
+        See `Announcer.say`.
+    """
+    here = threading.get_ident()
+
+    def report() -> None:
+        if threading.get_ident() == here:
+            announcer.say(COMPILING, doing=doing)
+        else:
+            announcer.send({"kind": "said", "text": COMPILING, "doing": doing})
+
+    with first_compiled(report):
         yield
 
 

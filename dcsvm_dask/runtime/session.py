@@ -31,7 +31,7 @@ from dcsvm_dask.runtime.capacity import (
 from dcsvm_dask.runtime.carry import carry
 from dcsvm_dask.runtime.cluster.child import refuse_in_child
 from dcsvm_dask.runtime.cluster.file import LOCAL, ClusterFile
-from dcsvm_dask.runtime.compilation import is_compiled, warm_up
+from dcsvm_dask.runtime.compilation import announced, is_compiled, warm_up
 from dcsvm_dask.runtime.events import THIS_PROCESS
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.executors import Executor, in_process
@@ -328,7 +328,12 @@ def compiled_for(run: RunFolder, execution: Execution) -> tuple[str, ...]:
     task, (name, options) = settings.make_task(), options_of(run.header["settings"])
     here = execution.is_local and not execution.n_workers()
     if here and BEGUN[name].is_one_set(settings, shape):
-        needed = {"one_set": True, "kinks": task.has_kinks, "bias": settings.fit_intercept}
+        needed = {
+            "one_set": True,
+            "kinks": task.has_kinks,
+            "bias": settings.fit_intercept,
+            "scores": run.header.get("holdout") is not None,
+        }
         return tuple(what for what, is_needed in needed.items() if is_needed)
     own = (*BEGUN[name].compiles, *options.compiles)
     if SIGNED_LINEAR_SOLVER in own or CUTTING_PLANES in own:
@@ -391,12 +396,13 @@ def _opened(
 
     def load() -> None:
         announcer.say("loading compiled code", doing=True)
-        compiling = "compiling (about half a minute, once)"
-        warm_up(lambda: announcer.say(compiling, doing=True), **dict.fromkeys(compiles, True))
+        with announced(announcer, doing=True):
+            warm_up(None, **dict.fromkeys(compiles, True))
 
     if not workers:
         load()
-        with in_process(announcer) as executor:
+        # Rows of other types, or of large units, need more than was compiled before.
+        with in_process(announcer) as executor, announced(announcer):
             yield executor
         return
     if not is_compiled():  # workers load what is there when they start

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,7 +19,9 @@ from dcsvm_dask.api.searching import search
 from dcsvm_dask.cli.easy import summary
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.pipeline.rounds import EQUAL
+from dcsvm_dask.runtime.compilation import warm_up
 from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.runtime.session import compiled_for
 from dcsvm_dask.storage.dataset import DataSet
 
 HOW: dict[str, Any] = {"execution": Execution(workers=0), "quiet": True, "report": False}
@@ -36,7 +39,16 @@ def bank(shared_data: Callable[[str], Any], tmp_path: Path) -> Path:
     return path
 
 
-def test_a_table_with_words_becomes_a_model_beside_baselines(bank: Path, tmp_path: Path) -> None:
+def test_a_table_with_words_becomes_a_model_beside_baselines(
+    bank: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: set[str] = set()
+
+    def noted(told: Any, **needed: bool) -> None:
+        compiled.update(needed)
+        warm_up(told, **needed)
+
+    monkeypatch.setattr(easy_run, "warm_up", noted)
     run = api.easy(bank, tmp_path / "out", label="bought", minutes=1, **HOW)
     figures, data = run.figures, DataSet.open(tmp_path / "out" / "data.zarr")
     test = DataSet.open(tmp_path / "out" / "data.zarr" / "test")
@@ -49,6 +61,8 @@ def test_a_table_with_words_becomes_a_model_beside_baselines(bank: Path, tmp_pat
     }
     linear = api.open_run(tmp_path / "out" / "linear")
     assert figures["linear_svm"] == linear.evaluate(test.url)["accuracy"]
+    # Its time is not for compiling.
+    assert set(compiled_for(linear.folder, Execution(workers=0))) <= compiled
     settings = run.folder.header["settings"]
     assert figures["gamma"] == settings["kernel"]["gamma"]
     assert run.status()["converged"]
@@ -195,3 +209,20 @@ def test_the_end_of_the_search_only_comes_nearer() -> None:
         clock.reserve(seconds)
         ends.append(clock.search_end)
     assert ends == [90.0, 70.0, 70.0, SEARCH_SHARE * 100.0]
+
+
+def test_compilation_is_on_the_clock_but_no_part_of_the_time() -> None:
+    clock = Clock(100.0)
+    with clock.without_compilation():
+        numba.njit(lambda x: x + 1)(1)
+    assert 0.0 < clock.compiling <= clock.elapsed()
+    clock.compiling = 30.0
+    assert clock.search_end == 130.0
+    assert clock.left() == pytest.approx(130.0 - clock.elapsed(), abs=1.0)
+    assert clock.spent() == pytest.approx(clock.elapsed() - 30.0, abs=1.0)
+
+
+def test_the_end_of_a_search_says_what_time_is_left_and_why_it_is_not_used() -> None:
+    assert easy_search._why(0, 20.0) == "nothing is left to try"
+    assert easy_search._why(3, 11.2) == "no further round fits the remaining 11 s"
+    assert easy_search._why(3, -2.0) == "its time is used up"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from dcsvm_dask import api
-from dcsvm_dask.cli.easy import advised
+from dcsvm_dask.cli.easy import _time, advised
 from tests.command_line import invoke
 
 FEW = ("--workers", 0, "--no-report", "--minutes", 1)
@@ -49,6 +50,11 @@ def test_one_command_trains_and_names_the_next_ones(
         "column night: 2 categories: clear, cloudy\n",
     ):  # fmt: skip
         assert told in done.stderr
+    # The search and the training have one clock.
+    begun = [float(text) for text in re.findall(r"^ *(\d+\.\d) s  ", done.stderr, re.MULTILINE)]
+    assert begun == sorted(begun)
+    assert re.search(r"s  search until \d+ s at most: ", done.stderr)
+    assert re.search(r"s  score-model-.* exact: accuracy", done.stderr)
     commands = [line for line in done.stdout.splitlines() if line.startswith("  dcsvm ")]
     assert [line.split()[1] for line in commands] == ["evaluate", "predict", "report"]
     for line in commands[:2]:
@@ -74,6 +80,12 @@ def test_a_time_budget_is_refused(particles: Path) -> None:
     done = invoke("easy", particles, "--time-budget", "5m")
     assert done.exit_code == 2
     assert "--minutes" in done.stderr
+
+
+def test_the_time_of_compiling_stands_beside_that_of_the_call() -> None:
+    assert _time({"seconds": 50.2, "minutes": 1.0, "compile_seconds": 0.0}) == "50 s of 60 s"
+    told = _time({"seconds": 50.2, "minutes": 1.0, "compile_seconds": 59.8})
+    assert told == "50 s of 60 s, and 60 s for compiling, once"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import numba
@@ -11,7 +15,9 @@ from scipy.sparse import csr_array
 
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.runtime import compilation
-from dcsvm_dask.runtime.compilation import first_compiled, warm_up
+from dcsvm_dask.runtime.announcer import Announcer
+from dcsvm_dask.runtime.compilation import COMPILING, announced, first_compiled, warm_up
+from tests.callbacks import Heard
 from tests.svc import solve_online
 
 
@@ -57,6 +63,80 @@ def test_the_online_solver_finds_all_compiled(sparse: bool) -> None:
             )
             assert found.fetched > 0
     assert told == []
+
+
+def test_compilation_is_announced_at_once_by_the_thread_that_waits_for_it() -> None:
+    heard = Heard()
+    announcer = Announcer("run", [heard])
+
+    def compile_one() -> None:
+        @numba.njit
+        def once(x):
+            return x + 2
+
+        once.py_func.__module__ = "dcsvm_dask.solvers"
+        once(1)
+
+    with announced(announcer):
+        compile_one()
+        assert heard.said == [COMPILING]
+    with announced(announcer):
+        other = threading.Thread(target=compile_one)
+        other.start()
+        other.join()
+        assert heard.said == [COMPILING]  # callbacks are called by one thread
+        announcer.drain()
+    assert heard.said == [COMPILING, COMPILING]
+
+
+LATER = """
+import sys
+from contextlib import contextmanager
+from numba.core.dispatcher import Dispatcher
+from dcsvm_dask import api
+from dcsvm_dask.prediction import run_prediction
+from dcsvm_dask.runtime.callbacks import Callback
+from dcsvm_dask.runtime.execution import Execution
+
+def compiled():
+    modules = [module for name, module in sys.modules.items() if name.startswith("dcsvm_dask")]
+    found = {id(f): f for m in modules for f in list(vars(m).values()) if isinstance(f, Dispatcher)}
+    return {(f.py_func.__qualname__, str(s)) for f in found.values() for s in f.signatures}
+
+class Watch(Callback):
+    def on_begin(self, event):
+        self.before = compiled()
+    def on_end(self, event):
+        assert self.before
+        print(*sorted({name for name, _ in compiled() - self.before}))
+
+what, data, run = sys.argv[1:]
+watch = Watch()
+if what == "train":
+    api.train(data, run, C=1000.0, gamma=10.0, holdout=data + "/test", quiet=True, report=False,
+              execution=Execution(workers=0), callbacks=[watch])
+else:
+    open_pool = run_prediction.open_pool
+    @contextmanager
+    def watched(*args):
+        watch.on_begin(None)
+        with open_pool(*args) as pool:
+            yield pool
+    run_prediction.open_pool = watched
+    api.open_run(run).evaluate(data + "/test", quiet=True)
+    watch.on_end(None)
+"""
+
+
+def test_what_a_run_of_one_set_and_its_evaluation_need_is_there_before_they_begin(
+    demo_rows: Callable[..., Path], tmp_path: Path
+) -> None:
+    data = demo_rows(3000, test_fraction=0.5)
+    for what in ("train", "evaluate"):
+        words = [sys.executable, "-c", LATER, what, str(data), str(tmp_path / "run")]
+        done = subprocess.run(words, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.split() == [], what
 
 
 def test_what_is_there_already_is_not_compiled() -> None:

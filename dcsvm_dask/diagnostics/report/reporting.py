@@ -24,7 +24,7 @@ class Reporting(Callback):
     ----------
     run : RunFolder
     others : sequence of Callback
-        Callbacks that receive the sentence.
+        Callbacks that receive the sentence, and before that one that says what is done.
     """
 
     def __init__(self, run: RunFolder, others: Sequence[Callback] = ()) -> None:
@@ -45,6 +45,8 @@ class Reporting(Callback):
         if not available():
             self._say("no report: it needs bokeh and jinja2 (pip install bokeh jinja2)")
             return
+        # Drawing takes some seconds, after the last line of the run.
+        self._say("writing the report", doing=True)
         try:
             from dcsvm_dask.diagnostics.report.report import report
             from dcsvm_dask.diagnostics.report.writing import place_in, write_html
@@ -56,9 +58,9 @@ class Reporting(Callback):
         except Exception as error:  # noqa: BLE001 (a report must not make a run fail)
             self._say(f"no report: {error}")
 
-    def _say(self, text: str) -> None:
+    def _say(self, text: str, *, doing: bool = False) -> None:
         for other in self._others:
-            other.on_say(Said(self._run.place.url, time.time(), text))
+            other.on_event(Said(self._run.place.url, time.time(), text, doing))
 
 
 def _load() -> None:

@@ -16,8 +16,9 @@ from dcsvm_dask.methods.dcsvm.classes.blocks import OwnBiases
 from dcsvm_dask.methods.dcsvm.share import Gathered, Share
 from dcsvm_dask.methods.isolated import isolation
 from dcsvm_dask.methods.partition import mass_record, read_rule
-from dcsvm_dask.methods.problem import ARRANGE, Problem, read_problem
-from dcsvm_dask.methods.regime import regime
+from dcsvm_dask.methods.problem import ARRANGE, PROBE, Problem, read_problem
+from dcsvm_dask.methods.regime import has_ruled_levels_out, regime
+from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.models.model import Rule
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.node import Attempt, Committed, Record
@@ -113,9 +114,24 @@ def commit_level(
     # Without it the objective of a problem whose variables have a sum is smallest at zero.
     given = record["offset"] * record["balance"] if problem.total else 0.0
     alone = isolation(problem, found.support)
-    pays = regime(record, given=given)
+    pays = regime(record, given=given, decides=is_open(run, problem.settings))
     record["objective_estimate"] += of_sums(problem, record)
     return {**record, **pays, **alone, **stored}
+
+
+def is_open(run: RunFolder, settings: Settings) -> bool:
+    """Return whether the levels above depend on this one: nobody gave levels, nor ruled them out.
+
+    Parameters
+    ----------
+    run : RunFolder
+    settings : Settings
+        Those of the run.
+    """
+    probe = run.find(PROBE, "commit")
+    return not (
+        settings.levels_forced or (probe is not None and has_ruled_levels_out(probe.record))
+    )
 
 
 def of_sums(problem: Problem, record: Record) -> float:

@@ -289,7 +289,7 @@ def test_a_run_ends_with_its_report(data: Path, tmp_path: Path, reports: None) -
     train(data, tmp_path / "bare", report=False, gamma=8.0)
     assert "complete, converged" in found.words
     assert f"dcsvm report {place}" in found.words
-    assert not [text for text in hears.said if "report" in text]
+    assert [text for text in hears.said if "report" in text] == ["writing the report"]
     assert not (tmp_path / "bare" / "report.html").exists()
     assert run.status()["state"] == "complete"
 
@@ -303,8 +303,9 @@ def test_what_keeps_a_report_from_being_written_is_one_sentence(
     Reporting(run, [hears]).on_end(event)
     monkeypatch.setattr(reporting, "available", lambda: False)
     Reporting(run, [hears]).on_end(event)
-    assert "is no report" in hears.said[0]
-    assert "it needs bokeh" in hears.said[1]
+    assert hears.said[0] == "writing the report"
+    assert "is no report" in hears.said[1]
+    assert "it needs bokeh" in hears.said[2]
     assert (tmp_path / "run" / "report.html").read_text() == "mine"
 
 

@@ -53,6 +53,16 @@ def test_support_vectors_of_many_sets_are_left_to_levels(
     assert probed.record["smooth"] == smooth
 
 
+def test_levels_that_are_given_are_not_said_to_pay_after_it_was_said_that_they_do_not(
+    train: Callable[..., api.Run], capsys: pytest.CaptureFixture[str]
+) -> None:
+    train(levels=1, k=2, stop_at=0, tol=0.1, quiet=False)
+    said = capsys.readouterr().err
+    assert "working sets cost less than levels; the given levels are trained" in said
+    assert "; clusters alone have " in said
+    assert "save time" not in said
+
+
 def alpha_of(run: api.Run) -> np.ndarray:
     node = run.folder.node(run.status()["model"], "commit")
     return np.asarray(node.read("alpha")[0])
