@@ -18,8 +18,8 @@ LEAST_ROWS = 20
 
 MOST_COLUMNS = 4096
 """Largest number of columns of dense rows that are tested for an index."""
-WIDE_COLUMNS = 64
-"""First columns of sparse and wider rows whose ranges are collected."""
+RANGED = 1024
+"""Most features whose ranges are stored; wider tables have no column that anyone knows by name."""
 
 _UNNAMED = re.compile(r"\s*|Unnamed: \d+|__index_level_\d+__", re.IGNORECASE)
 """Names of index columns written by pandas and pyarrow."""
@@ -42,7 +42,7 @@ class Survey:
         """Add a block of rows."""
         # Sparse and wide rows may have billions of columns, which are not tested for an index.
         wide = sparse.issparse(rows) or rows.shape[1] > MOST_COLUMNS
-        self._ranges.update(rows[:, :WIDE_COLUMNS] if wide else rows)
+        self._ranges.update(rows[:, : RANGED + 1] if rows.shape[1] > MOST_COLUMNS else rows)
         self._n_rows += rows.shape[0]
         if self._possible is None:
             self._possible = np.arange(0 if wide else rows.shape[1])
