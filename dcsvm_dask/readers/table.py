@@ -246,6 +246,11 @@ class TableSource:
         Whether the first line has names; by default it has if its features are no numbers.
     encoding : str, optional
         Encoding of a file without a byte order mark; UTF-8 by default.
+
+    Attributes
+    ----------
+    columns : list of int
+        Position of the column of each feature.
     """
 
     parses = True
@@ -262,7 +267,7 @@ class TableSource:
         header: bool | None = None,
         encoding: str | None = None,
     ) -> None:
-        self.name, self._encoding = path, encoding
+        self.name, self.encoding = path, encoding
         text, codec = read_top(path, encoding)
         self._head: TableHead = read_table_head(path, text, label, header, expected)
         columns, names = self._head.columns, self._head.names
@@ -271,6 +276,7 @@ class TableSource:
         self.feature_names = layout.names
         if self.n_features == 0:
             raise InputError(f"{path}: has one column; a label and features are needed")
+        self.columns = list(layout.features)
         self._targets = np.full(columns, parse.LEFT_OUT, np.int64)
         self._targets[layout.features] = np.arange(self.n_features)
         self._labelled = labelled and layout.label is not None
@@ -289,7 +295,7 @@ class TableSource:
         """Yield the blocks in order."""
         skip = self._head.skip_lines
         found = 0
-        for text, line in text_blocks(self.name, encoding=self._encoding):
+        for text, line in text_blocks(self.name, encoding=self.encoding):
             begin = 0
             if line <= skip:
                 ends = np.flatnonzero(text[:-16] == 10)
