@@ -26,7 +26,8 @@ from dcsvm_dask.readers.columns import (
     label_position,
 )
 from dcsvm_dask.readers.encoding import shown_encoding
-from dcsvm_dask.readers.files import count_lines, read_top, show, text_blocks
+from dcsvm_dask.readers.files import count_lines, read_top, text_blocks, word_at
+from dcsvm_dask.readers.preparing.cells import hint_for_words
 from dcsvm_dask.readers.source import FILL_IN, Block, Reading
 
 
@@ -279,6 +280,7 @@ class TableSource:
         self.columns = list(layout.features)
         self._targets = np.full(columns, parse.LEFT_OUT, np.int64)
         self._targets[layout.features] = np.arange(self.n_features)
+        self._is_later = expected is not None
         self._labelled = labelled and layout.label is not None
         if self._labelled:
             self._targets[layout.label] = parse.LABEL
@@ -350,10 +352,12 @@ class TableSource:
         named = f"column {column + 1}"
         if head.names is not None and column < len(head.names):
             named += f" ({head.names[column]!r})"
-        word = show(text, where, f"{head.delimiter}\r\n".encode())
-        problem = _SAYS[status].format(columns=head.columns, column=named, word=word)
-        if status == parse.NOT_FINITE and word.strip("'+-").lower() == "nan":
-            problem = f"{named} is {word}; {FILL_IN}"
+        word = word_at(text, where, f"{head.delimiter}\r\n".encode())
+        problem = _SAYS[status].format(columns=head.columns, column=named, word=repr(word))
+        if status == parse.NOT_FINITE and word.strip("+-").lower() == "nan":
+            problem = f"{named} is {word!r}; {FILL_IN}"
+        if status == parse.NOT_A_NUMBER and head.names is not None and not self._is_later:
+            problem += hint_for_words([word.strip()])
         raise InputError(f"{self.name}, line {line + count_lines(text, where)}: {problem}")
 
 
