@@ -24,11 +24,17 @@ def command(run_place: str, data: str, as_json: bool, quiet: bool, **how: Any) -
     DATA is a data set (DATA.zarr/test: its test part) or a raw file with labels.
     """
     from dcsvm_dask import api
+    from dcsvm_dask.prediction.trained_on import trained_on_note
 
     note = None if quiet else test_part_note(data)
     if note is not None:
         echo(note, err=True)
-    found = api.open_run(run_place).evaluate(data, quiet=quiet, **how)
+    run = api.open_run(run_place)
+    found = run.evaluate(data, quiet=quiet, **how)
+    if not quiet and note is None:
+        note = trained_on_note(run.folder, data, found["n_rows"])
+        if note is not None:
+            echo(f"note: {note}", err=True)
     echo(json.dumps(found, indent=1) if as_json else describe(found))
 
 

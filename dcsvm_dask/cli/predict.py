@@ -32,6 +32,7 @@ def command(
     DATA is a data set (DATA.zarr/test: its test part) or a raw file, with or without labels.
     """
     from dcsvm_dask import api
+    from dcsvm_dask.readers.outside import outside_line
     from dcsvm_dask.readers.preparing.cell_counts import cells_line
     from dcsvm_dask.readers.preparing.choices import parse_names
 
@@ -41,9 +42,9 @@ def command(
     how["keep"] = parse_names(",".join(keep))
     found = api.open_run(run_place).predict_file(data, out, quiet=quiet, **how)
     if not quiet:
-        cells = cells_line(found["cells"])
-        if cells is not None:
-            echo(f"note: {cells}", err=True)
+        said = (cells_line(found["cells"]), outside_line(found["outside"], found["n_rows"]))
+        for note in filter(None, said):
+            echo(f"note: {note}", err=True)
         echo(
             f"{found['n_rows']} rows, {_model(found)}, {found['ms_per_row']:.4g} ms a row; "
             f"written to {found['out']}"

@@ -102,7 +102,8 @@ def command(
     """Search C, the kernel's parameters, epsilon and nu for the data set DATA (its train part).
 
     Candidates are ranked by SVMs of blocks, which share kernel values and start from each
-    other; the best ones are solved exactly. Go on with a search by `dcsvm resume`, look at it by
+    other; the best ones are solved exactly. Commas stand between values, so that decimals need a
+    point: -C 1.5 is one value, -C 1,5 are two. Go on with a search by `dcsvm resume`, look at it by
     `dcsvm status` and `dcsvm report`; RUN/best is the run of the best candidate.
     """
     from dcsvm_dask import api

@@ -10,6 +10,7 @@ from dcsvm_dask.numbers import counted
 from dcsvm_dask.readers.columns import listed
 from dcsvm_dask.readers.labels import Label
 from dcsvm_dask.readers.preparing.doubts import spelled_alike
+from dcsvm_dask.readers.preparing.thousands import thousands_doubts
 from dcsvm_dask.readers.source import Source
 from dcsvm_dask.readers.survey import Survey
 from dcsvm_dask.storage.rounding import RoundingLoss
@@ -48,6 +49,7 @@ def doubts_of(
         texts = [*_of_features(source.feature_names, survey), *texts]
         if source.feature_names is not None:  # a table that people have written
             texts += getattr(source, "doubts", ())
+            texts += thousands_doubts(source, survey.mixed())
             texts += [_of_labels(labels), _of_classes(classes, counts)]
     return [f"{masked(source.name)}: {text}" for text in texts if text is not None]
 

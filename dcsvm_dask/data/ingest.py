@@ -34,7 +34,7 @@ from dcsvm_dask.readers.scaling import LEARNED, SCALES
 from dcsvm_dask.readers.signs import SignTable
 from dcsvm_dask.readers.source import Reading
 from dcsvm_dask.readers.statistics import ScalingStatistics
-from dcsvm_dask.readers.survey import Survey
+from dcsvm_dask.readers.survey import RANGED, Survey
 from dcsvm_dask.readers.targets import TargetTable
 from dcsvm_dask.readers.weights import Weights
 from dcsvm_dask.spelling import flag
@@ -58,7 +58,7 @@ from dcsvm_dask.storage.rounding import RoundingLoss
 from dcsvm_dask.tasks import DATA_TASKS, TASKS, OneClass, Quantile
 
 SHOWN = 20
-"""Number of features whose ranges are stored."""
+"""Number of features whose ranges are stored where there are more than `RANGED`."""
 
 LEFT_BY_A_KILL = re.compile(rf"{ATTEMPT}|lock|zarr\.json|\.dataset\.json\..*|zarr\..*\.partial")
 
@@ -254,7 +254,9 @@ def ingest(
                     "header": header,
                     "first_feature": form.first_feature,
                 },
-                "ranges": survey.ranges(min(SHOWN, form.n_features), form.shift(train)),
+                "ranges": survey.ranges(
+                    form.n_features if form.n_features <= RANGED else SHOWN, form.shift(train)
+                ),
                 "dropped": {
                     "weight_0": train.left_out,
                     "train_rows": _left_over(train.n_rows, order, test_order),

@@ -72,7 +72,11 @@ class DataSetSource:
                 self.scaling = data.scaling.of_features(self._features)
         self.n_features: int | None = len(self._features or range(data.n_features))
         self.weights = data.read_weights(0, data.n_rows)
-        self.about: dict[str, Any] = {"reading": data.reading, "positive": data.positive}
+        self.about: dict[str, Any] = {
+            "reading": data.reading,
+            "positive": data.positive,
+            "ranges": data.ranges,  # before scaling; those of these rows are after it
+        }
         if data.columns is not None:
             self.about["columns"] = data.columns.to_json()
         known = {one.name for one in fields(Reading)}

@@ -96,6 +96,8 @@ def searched(estimator: Any) -> Searched:
         if isinstance(estimator, kind):
             return found
     *names, last = (kind.__name__ for kind in SEARCHED)
-    raise InputError(
-        f"estimator is a {type(estimator).__name__}: give a {', '.join(names)} or {last}."
-    )
+    given = f"a {', '.join(names)} or {last}"
+    hint = ""
+    if hasattr(estimator, "steps"):
+        hint = "; put the search as the last step of the pipeline, or use GridSearchCV"
+    raise InputError(f"estimator is a {type(estimator).__name__}: give {given}{hint}.")

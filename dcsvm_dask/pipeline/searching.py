@@ -39,6 +39,8 @@ TRAINED = (
     "n_samples_clustering",
 )
 """Words of a training that all candidates have."""
+POSITIVE = ("C", "gamma", "nu")
+"""Parameters that cannot be 0."""
 SEARCHED = ("C", "gamma", "degree", "coef0", "epsilon", "nu")
 
 
@@ -159,6 +161,11 @@ def parse_values(name: str, text: str, rules: Sequence[str] = ()) -> tuple[float
     InputError
         If the text is neither.
     """
+    if _has_decimal_comma(name, text):
+        raise InputError(
+            f"{name} must be numbers with commas between them, and decimals need a point: "
+            f"{text.strip().replace(',', '.')}, got {text!r:.80}"
+        )
     try:
         if ":" not in text:
             parts = [part.strip() for part in text.split(",")]
@@ -175,6 +182,14 @@ def parse_values(name: str, text: str, rules: Sequence[str] = ()) -> tuple[float
             f"{name} must be numbers like 0.1,1,2^5, or a range FROM:TO:FACTOR like "
             f"2^-5:2^15:2^2, got {text!r:.80}"
         ) from error
+
+
+def _has_decimal_comma(name: str, text: str) -> bool:
+    """Return whether a number is written as 0,03: no list has 03, and few parameters may be 0."""
+    first, comma, decimals = text.strip().partition(",")
+    if not (comma and first.isdigit() and decimals.isdigit()):
+        return False
+    return (decimals[0] == "0" and len(decimals) > 1) or (first == "0" and name in POSITIVE)
 
 
 def _number(text: str) -> float:

@@ -19,6 +19,7 @@ from dcsvm_dask.readers.columns import match_names
 from dcsvm_dask.readers.encoding import MARKED
 from dcsvm_dask.readers.frames import memory_source
 from dcsvm_dask.readers.open import find_format, open_source
+from dcsvm_dask.readers.outside import OutsideCounts
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.source import ARCHIVES, Source, parts_to_fill, round_block
 from dcsvm_dask.readers.svmlight import SvmlightSource
@@ -93,7 +94,7 @@ class StoredRows:
                 "which is then scaled like them"
             )
 
-    cells = CellCounts()
+    cells, outside = CellCounts(), dict[str, dict[str, float]]()
     """A data set was prepared at its ingest."""
 
     def take(self, index: NDArray[np.int64]) -> Rows:
@@ -132,6 +133,7 @@ class SentRows:
         self._source = source
         self._prepared = prepared
         self._labelled = labelled
+        self._outside = OutsideCounts(prepared.ranges)
 
     def batches(self) -> Iterator[Batch]:
         """Yield the batches in order.
@@ -152,6 +154,7 @@ class SentRows:
                     )
                 y = self._prepared.y(labels, self.name, seen)
             for start, stop, part in parts_to_fill(rows, dense=not self._prepared.is_sparse):
+                self._outside.update(part)
                 ready = prepare_rows(part, self._prepared, self.name, seen + start)
                 yield from self._cut(ready, None if y is None else y[start:stop])
             seen += rows.shape[0]
@@ -161,6 +164,11 @@ class SentRows:
         """Counts of cells of the rows so far that the training rows did not prepare for."""
         found = getattr(self._source, "cells", None)
         return found if isinstance(found, CellCounts) else CellCounts()
+
+    @property
+    def outside(self) -> dict[str, dict[str, float]]:
+        """Features with cells far outside of the training rows; see `OutsideCounts.to_json`."""
+        return self._outside.to_json(self._prepared.feature_names)
 
     def _absent(self) -> str:
         """Return the name of the missing label column, where labels are found by name."""

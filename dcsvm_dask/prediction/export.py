@@ -286,6 +286,8 @@ def export_onnx(run: RunFolder, target: Location, *, overwrite: bool = False) ->
             "its inputs are the columns of the table, each of shape (N, 1), numbers as float64, "
             f"words as strings: {', '.join(one.name for one in columns)}"
         )
+    if any(one.codes is not None for one in columns):
+        notes.append("give words without blanks around them, which the graph does not strip")
     if fill is not None:
         notes.append("the graph fills in medians where a value is NaN")
     if own is not None and not columns:

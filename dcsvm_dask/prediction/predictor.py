@@ -42,7 +42,8 @@ class Predictor:
     Rows are given as they were before ingest: the run scales them as its training data, in
     float64. The features of data frames, of text with a header, Parquet and data sets are found by
     their names, in any order, and other columns are left out; without names on either side they are
-    matched by position.
+    matched by position. `predict`, `decision_function` and `evaluate` warn where more than a tenth
+    of a feature's cells are far outside of its training range.
     """
 
     folder: RunFolder
@@ -210,7 +211,9 @@ class Predictor:
             ``out``, ``mode``, ``level``, ``n_rows``, ``n_support``, ``ms_per_row`` (the time of
             one core for a row, without reading and writing), ``cells``: by column the numbers of
             empty cells that were filled in (``filled``), and of those with a category that the
-            training rows do not have (``unknown``).
+            training rows do not have (``unknown``); ``outside``: by
+            feature ``cells``, how many are farther from its training range, ``least`` to
+            ``greatest``, than that is wide, and ``sample``, the first of them.
 
         Raises
         ------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.methods.choice import Choice
 from dcsvm_dask.methods.predict import Decided, cached_model, decide_given
 from dcsvm_dask.methods.problem import settings_of
@@ -24,6 +25,7 @@ from dcsvm_dask.prediction.batches import (
     open_batches,
 )
 from dcsvm_dask.readers.kept import KeptColumns, open_kept
+from dcsvm_dask.readers.outside import outside_line
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.calls import results
 from dcsvm_dask.runtime.compilation import announced, warm_up_prediction
@@ -74,6 +76,7 @@ def decision_values(
     rows = open_batches(X, Preparation.read(run), labelled=False, encoding=encoding)
     with closing(decided(run, rows, choice, execution, Announcer(run.place.url, []))) as found:
         values = [_sorted(block.values, sort_quantiles) for block, _ in found]
+    _warn_of_outside(rows, sum(map(len, values)))
     return np.concatenate(values) if values else np.zeros((0, len(outputs)) if outputs else 0)
 
 
@@ -115,7 +118,7 @@ def predict_file(
     -------
     dict
         ``out``, ``mode``, ``level``, ``n_rows``, ``n_support``, ``ms_per_row``, ``cells`` (see
-        `CellCounts`).
+        `CellCounts`), ``outside`` (see `OutsideCounts.to_json`).
     """
     prepared = Preparation.read(run)
     outputs = _outputs(run, sort_quantiles)
@@ -137,7 +140,12 @@ def predict_file(
             n += len(block.values)
             seconds += block.seconds
     about = _about(choice, n, seconds)
-    return {"out": writer.target.url, **about, "cells": rows.cells.to_json()}
+    return {
+        "out": writer.target.url,
+        **about,
+        "cells": rows.cells.to_json(),
+        "outside": rows.outside,
+    }
 
 
 def evaluate(
@@ -177,6 +185,7 @@ def evaluate(
     rows = open_batches(data, prepared, labelled=True, encoding=encoding)
     if not prepared.has_classes:
         of_targets = _evaluate_targets(run, rows, choice, execution, announcer, sort_quantiles)
+        _warn_of_outside(rows, of_targets["n_rows"])
         return {**of_targets, "sorted": sort_quantiles} if outputs else of_targets
     scores = Scores(prepared.classes)
     scheme = scheme_for(len(prepared.classes), settings_of(run).multiclass)
@@ -189,6 +198,7 @@ def evaluate(
             scores.update(batch.y, classes, decision if decision.ndim == 1 else None)
             seconds += block.seconds
     result = scores.result()
+    _warn_of_outside(rows, result["n_rows"])
     return {**result, **_about(choice, result["n_rows"], seconds)}
 
 
@@ -318,6 +328,13 @@ def _shortfall(run: RunFolder, choice: Choice) -> str:
         raise InputError(f"{node.place}: damaged: its violation is {violation!r:.80}")
     tol = run.header["goals"]["tol"]
     return f"; NOT converged: violation {violation:.2g}, tol {tol:g}" if violation > tol else ""
+
+
+def _warn_of_outside(rows: StoredRows | SentRows, n_rows: int) -> None:
+    """Warn the caller of `Run.predict` or the like of rows far outside of the training rows."""
+    said = outside_line(rows.outside, n_rows)
+    if said is not None:
+        warnings.warn(DcsvmWarning(f"{rows.name}: {said}"), stacklevel=4)
 
 
 def _about(choice: Choice, n_rows: int, seconds: float) -> dict[str, Any]:

@@ -331,7 +331,12 @@ def count_lines(text: NDArray[np.uint8], end: int) -> int:
 
 
 def show(text: NDArray[np.uint8], start: int, stops: bytes = b" \t\r\n") -> str:
-    """Return the word at a position for a message, at most 40 characters.
+    """Return the word at a position in quotation marks, for a message; see `word_at`."""
+    return repr(word_at(text, start, stops))
+
+
+def word_at(text: NDArray[np.uint8], start: int, stops: bytes = b" \t\r\n") -> str:
+    """Return the word at a position, at most 40 characters.
 
     Parameters
     ----------
@@ -347,4 +352,4 @@ def show(text: NDArray[np.uint8], start: int, stops: bytes = b" \t\r\n") -> str:
     word = bytes(text[start : start + 60])
     ends = [k for k in (word.find(bytes([s])) for s in stops) if k >= 0]
     shown = word[: min(ends)] if ends else word
-    return repr(shown[:40].decode("utf-8", "backslashreplace"))
+    return shown[:40].decode("utf-8", "backslashreplace")

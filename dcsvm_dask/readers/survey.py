@@ -1,4 +1,4 @@
-"""A survey of the features of a source: their ranges, and features that look like an index."""
+"""A survey of a source's features: ranges, which look like an index, which have whole numbers."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ LEAST_ROWS = 20
 
 MOST_COLUMNS = 4096
 """Largest number of columns of dense rows that are tested for an index."""
-WIDE_COLUMNS = 64
-"""First columns of sparse and wider rows whose ranges are collected."""
+RANGED = 1024
+"""Most features whose ranges are stored; wider tables have no column that anyone knows by name."""
 
 _UNNAMED = re.compile(r"\s*|Unnamed: \d+|__index_level_\d+__", re.IGNORECASE)
 """Names of index columns written by pandas and pyarrow."""
 
 
 class Survey:
-    """Ranges of features, and features that look like the number of the row.
+    """Ranges of features, and features that look like the number of the row or may have thousands.
 
-    The latter have the values 0..n-1 or 1..n in some order: whole, distinct within every
+    Row numbers have the values 0..n-1 or 1..n in some order: whole, distinct within every
     block, between these limits and with their sum. A few rows rule most features out.
     """
 
@@ -37,18 +37,21 @@ class Survey:
         self._n_rows = 0
         self._possible: NDArray[np.int64] | None = None
         self._sums = np.zeros(0)
+        self._kinds = np.zeros((2, 0), np.bool_)
 
     def update(self, rows: Rows) -> None:
         """Add a block of rows."""
         # Sparse and wide rows may have billions of columns, which are not tested for an index.
         wide = sparse.issparse(rows) or rows.shape[1] > MOST_COLUMNS
-        self._ranges.update(rows[:, :WIDE_COLUMNS] if wide else rows)
+        self._ranges.update(rows[:, : RANGED + 1] if rows.shape[1] > MOST_COLUMNS else rows)
         self._n_rows += rows.shape[0]
         if self._possible is None:
             self._possible = np.arange(0 if wide else rows.shape[1])
             self._sums = np.zeros(self._possible.size)
         for part in (rows[:64], rows) if self._possible.size else ():
             self._keep([_are_distinct_whole(part[:, j]) for j in self._possible.tolist()])
+        if not wide:
+            self._note_kinds(rows)
         if self._possible.size:
             self._sums += rows[:, self._possible].sum(axis=0, dtype=np.float64)
 
@@ -56,6 +59,8 @@ class Survey:
         """Add the survey of other rows."""
         self._ranges.merge(other._ranges)
         self._n_rows += other._n_rows
+        width = max(self._kinds.shape[1], other._kinds.shape[1])
+        self._kinds = _widened(self._kinds, width) | _widened(other._kinds, width)
         if other._possible is None:
             return
         if self._possible is None:
@@ -88,6 +93,23 @@ class Survey:
         named = names or ()
         return [k for k in sorted(others) if k < len(named) and names_identifier(named[k])]
 
+    def mixed(self) -> list[int]:
+        """Return features below 1,000 in size that have whole numbers and others.
+
+        Sparse and wide rows are not looked at.
+        """
+        low, high = self._ranges.limits(self._kinds.shape[1])
+        small = (low > -1000) & (high < 1000)
+        return np.flatnonzero(self._kinds.all(axis=0) & small).tolist()
+
+    def _note_kinds(self, rows: Rows) -> None:
+        """Note which features have whole numbers, and which have others."""
+        self._kinds = _widened(self._kinds, rows.shape[1])
+        for part in (rows[:64], rows):
+            for j in np.flatnonzero(~self._kinds.all(axis=0)).tolist():
+                whole = part[:, j] == np.floor(part[:, j])
+                self._kinds[:, j] |= (whole.any(), not whole.all())
+
     def _numbered(self) -> set[int]:
         assert self._possible is not None
         n = self._n_rows
@@ -102,6 +124,10 @@ class Survey:
     def _keep(self, possible: list[bool]) -> None:
         assert self._possible is not None
         self._possible, self._sums = self._possible[possible], self._sums[possible]
+
+
+def _widened(kinds: NDArray[np.bool_], width: int) -> NDArray[np.bool_]:
+    return np.pad(kinds, ((0, 0), (0, width - kinds.shape[1])))
 
 
 def _are_distinct_whole(column: Vector) -> bool:

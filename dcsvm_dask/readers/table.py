@@ -26,7 +26,8 @@ from dcsvm_dask.readers.columns import (
     label_position,
 )
 from dcsvm_dask.readers.encoding import shown_encoding
-from dcsvm_dask.readers.files import count_lines, read_top, show, text_blocks
+from dcsvm_dask.readers.files import count_lines, read_top, text_blocks, word_at
+from dcsvm_dask.readers.preparing.cells import hint_for_words
 from dcsvm_dask.readers.source import FILL_IN, Block, Reading
 
 
@@ -246,6 +247,11 @@ class TableSource:
         Whether the first line has names; by default it has if its features are no numbers.
     encoding : str, optional
         Encoding of a file without a byte order mark; UTF-8 by default.
+
+    Attributes
+    ----------
+    columns : list of int
+        Position of the column of each feature.
     """
 
     parses = True
@@ -262,7 +268,7 @@ class TableSource:
         header: bool | None = None,
         encoding: str | None = None,
     ) -> None:
-        self.name, self._encoding = path, encoding
+        self.name, self.encoding = path, encoding
         text, codec = read_top(path, encoding)
         self._head: TableHead = read_table_head(path, text, label, header, expected)
         columns, names = self._head.columns, self._head.names
@@ -271,8 +277,10 @@ class TableSource:
         self.feature_names = layout.names
         if self.n_features == 0:
             raise InputError(f"{path}: has one column; a label and features are needed")
+        self.columns = list(layout.features)
         self._targets = np.full(columns, parse.LEFT_OUT, np.int64)
         self._targets[layout.features] = np.arange(self.n_features)
+        self._is_later = expected is not None
         self._labelled = labelled and layout.label is not None
         if self._labelled:
             self._targets[layout.label] = parse.LABEL
@@ -289,7 +297,7 @@ class TableSource:
         """Yield the blocks in order."""
         skip = self._head.skip_lines
         found = 0
-        for text, line in text_blocks(self.name, encoding=self._encoding):
+        for text, line in text_blocks(self.name, encoding=self.encoding):
             begin = 0
             if line <= skip:
                 ends = np.flatnonzero(text[:-16] == 10)
@@ -344,10 +352,12 @@ class TableSource:
         named = f"column {column + 1}"
         if head.names is not None and column < len(head.names):
             named += f" ({head.names[column]!r})"
-        word = show(text, where, f"{head.delimiter}\r\n".encode())
-        problem = _SAYS[status].format(columns=head.columns, column=named, word=word)
-        if status == parse.NOT_FINITE and word.strip("'+-").lower() == "nan":
-            problem = f"{named} is {word}; {FILL_IN}"
+        word = word_at(text, where, f"{head.delimiter}\r\n".encode())
+        problem = _SAYS[status].format(columns=head.columns, column=named, word=repr(word))
+        if status == parse.NOT_FINITE and word.strip("+-").lower() == "nan":
+            problem = f"{named} is {word!r}; {FILL_IN}"
+        if status == parse.NOT_A_NUMBER and head.names is not None and not self._is_later:
+            problem += hint_for_words([word.strip()])
         raise InputError(f"{self.name}, line {line + count_lines(text, where)}: {problem}")
 
 

@@ -53,6 +53,8 @@ class Preparation:
         Whether labels are +1 and -1 and only score.
     columns : ColumnPreparation or None
         How the features were made of the columns of a table.
+    ranges : list of [float, float]
+        The least and the greatest unscaled value of the first features.
     """
 
     classes: list[Label]
@@ -65,6 +67,7 @@ class Preparation:
     feature_names: list[str] | None = None
     one_class: bool = False
     columns: ColumnPreparation | None = None
+    ranges: list[list[float]] = field(default_factory=list)
 
     @property
     def labels(self) -> list[Label]:
@@ -90,6 +93,7 @@ class Preparation:
             feature_names=data.feature_names,
             one_class=data.one_class,
             columns=data.columns,
+            ranges=data.ranges,
         )
 
     def write(self, run: RunFolder) -> None:
@@ -111,6 +115,7 @@ class Preparation:
             "feature_names": self.feature_names,
             **({"one_class": True} if self.one_class else {}),
             **({} if self.columns is None else {"columns": self.columns.to_json()}),
+            "ranges": self.ranges,
         }
         run.write(NAME, value)
 
@@ -157,6 +162,7 @@ class Preparation:
                 feature_names=value["feature_names"],
                 one_class=bool(value.get("one_class", False)),
                 columns=ColumnPreparation.from_json(value.get("columns")),
+                ranges=[[float(low), float(high)] for low, high in value.get("ranges", [])],
             )
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             if isinstance(error, InputError):

@@ -21,10 +21,12 @@ LABELS = np.array(["yes", "no"])[EVERY % 2]
 WORDS = np.array(["x", "y", "z"])[EVERY % 3]
 
 
-def warned(folder: Path, columns: dict[str, Any], y: Any = LABELS, **words: Any) -> list[str]:
+def warned(
+    folder: Path, columns: dict[str, Any], y: Any = LABELS, separator: str = ",", **words: Any
+) -> list[str]:
     """Return what the ingest of a table warns of, each warning once."""
     frame = pd.DataFrame({"height": RNG.normal(size=len(y)), **columns, "y": y})
-    frame.to_csv(folder / "t.csv", index=False)
+    frame.to_csv(folder / "t.csv", index=False, sep=separator)
     how = {"one_hot": "auto", "dates": "parts", "missing": "median", "overwrite": True, **words}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -140,3 +142,45 @@ def test_na_in_a_column_of_words(missing: str, tmp_path: Path) -> None:
         ]
     other = np.where(EVERY % 5 == 1, "", WORDS)
     assert warned(tmp_path, {"alley": other}, missing=missing) == []
+
+
+THOUSANDS = np.array(["850", "2.329", "1.854", "999", "12.000"])[EVERY % 5]
+
+
+@pytest.mark.parametrize("form", ["plain", "with words", "with missing cells", "with a sign"])
+def test_dots_that_may_separate_thousands(form: str, tmp_path: Path) -> None:
+    columns: dict[str, Any] = {
+        "plain": {"price": THOUSANDS},
+        "with words": {"word": WORDS, "price": THOUSANDS},
+        "with missing cells": {"price": np.where(EVERY % 7 == 3, "", THOUSANDS)},
+        "with a sign": {"price": np.char.add(THOUSANDS, " €")},
+    }[form]
+    sample = "2.329 €" if form == "with a sign" else "2.329"
+    said = (
+        f"the values of the column 'price' with a dot, such as {sample!r}, all have three digits "
+        "after it, and others are whole numbers; they are read as decimals: where dots separate "
+        "thousands, "
+    )
+    assert warned(tmp_path, columns) == [f"{said}write them without"]
+    found = warned(tmp_path, columns, separator=";")
+    assert found == [f"{said}give --decimal , (in Python decimal=',')"]
+    assert warned(tmp_path, columns, separator=";", decimal=",") == []
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["1.234", "2.329", "9.999"],  # no whole numbers
+        ["1.234", "0.500", "7"],
+        ["1.234", "2.5", "7"],
+        ["1.234", "2.3290", "7"],
+        ["1.234", "-0.329", "0"],
+        ["1.234", "2.329", "7500"],
+        ["1.5", "2", "850"],
+        ["1", "2", "850"],
+    ],
+)
+def test_dots_before_decimals(values: list[str], tmp_path: Path) -> None:
+    assert warned(tmp_path, {"price": np.array(values)[EVERY % 3]}) == []
+    cells = np.where(EVERY % 7 == 1, "", np.array(values)[EVERY % 3])
+    assert warned(tmp_path, {"price": cells}) == []

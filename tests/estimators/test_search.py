@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from dcsvm_dask.errors import DcsvmWarning, InputError
@@ -211,6 +212,10 @@ def test_scores_are_those_of_the_fitted_estimator(
         ({"param_grid": {"C": [1]}, "scoring": ["accuracy"]}, "scoring is .*; give the name of"),
         ({"param_grid": {"C": [1]}, "refit": None}, "refit is None; give True or False"),
         ({"param_grid": {"C": [1]}, "estimator": SVC()}, "estimator is a SVC: give a DCSVC"),
+        (
+            {"param_grid": {"dcsvc__C": [1]}, "estimator": make_pipeline(DCSVC())},
+            "is a Pipeline: .* put the search as the last step of the pipeline, or use GridSear",
+        ),
         ({"param_grid": {"C": [1]}, "block_rows": 1}, "block_rows is 1"),
         ({"param_grid": {"C": [1]}, "exact": -1}, "exact is -1"),
     ],

@@ -123,6 +123,15 @@ def test_values_are_read(text: str, wanted: tuple[float, ...]) -> None:
     assert parse_values("C", text) == pytest.approx(wanted)
 
 
+@pytest.mark.parametrize(("name", "text"), [("gamma", "0,03"), ("C", "1,05"), ("nu", "0,5")])
+def test_commas_before_decimals_are_refused(name: str, text: str) -> None:
+    point = text.replace(",", ".")
+    with pytest.raises(InputError, match=f"{name} must be .* decimals need a point: {point}, got"):
+        parse_values(name, text)
+    assert parse_values("epsilon", "0,5") == (0, 5)
+    assert parse_values("C", "1,0.5,10") == (1, 0.5, 10)
+
+
 @pytest.mark.parametrize("text", ["", "a", "-2^0.5", "1:2", "2:1:2", "1:2:1", "nan", "2^99999"])
 def test_what_is_no_value_is_refused(text: str) -> None:
     with pytest.raises(InputError, match=r"C must be .*, got .*"):

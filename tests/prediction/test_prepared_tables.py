@@ -163,7 +163,13 @@ def test_an_onnx_graph_takes_the_columns_of_the_table(
     run = api.train(tmp_path / "d.zarr", tmp_path / "run", C=10.0, **HOW)
     done = run.export(tmp_path / "m.onnx", format="onnx")
     assert any("columns of the table" in note for note in done["notes"])
+    assert any("words without blanks around them" in note for note in done["notes"])
     session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
+    blank, other = (
+        session.run(["decision"], columns_for_onnx(frame[5:].assign(job=word), session))[0]
+        for word in (" office", "astronaut")
+    )
+    np.testing.assert_array_equal(blank, other)
     rows = frame.assign(job=frame["job"].replace("office", "astronaut"))  # a word never met
     label, decision = session.run(["label", "decision"], columns_for_onnx(rows, session))
     whole = rows.notna().all(axis=1).to_numpy()

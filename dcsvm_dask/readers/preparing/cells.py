@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +19,10 @@ MISSING_WORDS = (
     "--", ".", *SHEET_ERRORS,
 )  # fmt: skip
 """Words that programs write for a cell without a value."""
+WORDS_SHOWN = 5
+"""Words of a column that a message names."""
+LONG_WORD = 40
+"""Characters from which on a cell is a sentence, not a word for no value."""
 COMMENT = "#"
 """What lines of comments begin with."""
 FLAGS = (
@@ -52,6 +59,38 @@ _SIGNED = rf"^([+-]?)\s?[{_SIGNS}]?\s?([^{_SIGNS}]*?)\s?[{_SIGNS}]?$"
 def empty_words(chosen: Sequence[str] | None) -> tuple[str, ...]:
     """Return what stands in cells without a value: nothing, and the chosen or the usual words."""
     return MISSING_WORDS if chosen is None else ("", *chosen)
+
+
+def hint_for_words(
+    words: Sequence[str], chosen: Sequence[str] | None = None, *, refuses: bool = True
+) -> str:
+    """Return how words among numbers become empty cells, for the end of a message.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Cells of a column. Short ones without a digit are words.
+    chosen : sequence of str, optional
+        Words that mean a missing cell, as the user has named them; None: the usual ones.
+    refuses : bool, default True
+        Whether missing cells are refused, so that a choice for these is needed, too.
+
+    Returns
+    -------
+    str
+        Empty where no cell is a word.
+    """
+    own = [word for word in words if len(word) < LONG_WORD and not any(map(str.isdigit, word))]
+    if not own:
+        return ""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(
+        [*filter(None, empty_words(chosen)), *own[:WORDS_SHOWN]]
+    )
+    policy = "--missing median, indicator or drop with " if refuses else ""
+    return (
+        f"; where it is an empty cell, give {policy}--missing-words {shlex.quote(line.getvalue())}"
+    )
 
 
 def form_in_words(form: str) -> str:

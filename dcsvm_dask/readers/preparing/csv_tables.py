@@ -150,7 +150,7 @@ class CsvTable:
         known: Sequence[str] | None = None,
         missing_words: Sequence[str] = MISSING_WORDS,
     ) -> None:
-        self.name, self._encoding, self._missing = path, encoding, list(missing_words)
+        self.name, self._encoding, self.missing_words = path, encoding, list(missing_words)
         text, codec = read_top(path, encoding)
         self._head = read_text_head(path, text, header, decimal, known)
         self.names, self.n_columns = self._head.names, self._head.n_columns
@@ -202,7 +202,7 @@ class CsvTable:
                 pa_csv.ConvertOptions(
                     column_types=types,
                     include_columns=chosen,
-                    null_values=self._missing,
+                    null_values=self.missing_words,
                     check_utf8=False,  # checked where text is read
                 ),
             )
@@ -215,7 +215,7 @@ class CsvTable:
 
     def _words_among(self, text: NDArray[np.uint8], columns: list[int]) -> set[int]:
         """Return which columns have a cell that is no number."""
-        cells = [tidy(one, self._missing) for one in self._parsed(text, columns, set(), [])]
+        cells = [tidy(one, self.missing_words) for one in self._parsed(text, columns, set(), [])]
         return {
             k
             for k, column in zip(columns, cells, strict=True)

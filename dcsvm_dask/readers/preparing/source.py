@@ -69,6 +69,7 @@ class PreparedSource:
 
     Attributes
     ----------
+    table : RawTable
     preparation : ColumnPreparation or None
         None until `learn` was called.
     doubts : list of str
@@ -91,7 +92,7 @@ class PreparedSource:
         drop: Sequence[str] = (),
         y: NDArray[Any] | None = None,
     ) -> None:
-        self.name, self._table, self._choices = table.name, table, choices or Choices()
+        self.name, self.table, self._choices = table.name, table, choices or Choices()
         self._y = y
         self.doubts: list[str] = []
         self.cells = CellCounts()
@@ -123,7 +124,7 @@ class PreparedSource:
     def _laid_out(
         self, known: Expected | None, label: str | int | None, drop: Sequence[str]
     ) -> Layout:
-        table, columns = self._table, self._choices.columns
+        table, columns = self.table, self._choices.columns
         layout = column_layout(
             table.name, table.n_columns, table.names, label=label, expected=known, drop=drop
         )
@@ -172,7 +173,7 @@ class PreparedSource:
     def _first_numbers(self) -> frozenset[int]:
         """Return the columns of text that are read as numbers."""
         choices, made = self._choices, self.preparation
-        if not self._table.is_text:
+        if not self.table.is_text:
             return frozenset()
         if made is not None:
             plain = [one.is_plain_number and made.decimal == "." for one in made.encoders]
@@ -180,7 +181,7 @@ class PreparedSource:
         if choices.decimal != ".":
             return frozenset()
         features = self._layout.features
-        batch = [tidy(one, self._missing) for one in next(iter(self._table.batches(features)), [])]
+        batch = [tidy(one, self._missing) for one in next(iter(self.table.batches(features)), [])]
         names = dict(zip(self.input_names, zip(features, batch, strict=bool(batch)), strict=False))
         return frozenset(
             place
@@ -196,9 +197,9 @@ class PreparedSource:
             for batch in self._copy.batches():
                 yield [batch[every.index(k)] for k in wanted]
             return
-        copy = CopiedBatches() if keep and self._table.is_text else None
+        copy = CopiedBatches() if keep and self.table.is_text else None
         asked = wanted if copy is None else every
-        for batch in self._table.batches(asked, self._first_numbers()):
+        for batch in self.table.batches(asked, self._first_numbers()):
             columns = [coded(one) if is_text(one.type) else one for one in batch]
             if copy is not None:
                 copy.append(columns)
@@ -221,7 +222,7 @@ class PreparedSource:
                 as_words=name in words,
                 decimal=choices.decimal,
                 keeps=keeps,
-                is_text=self._table.is_text,
+                is_text=self.table.is_text,
             )
             for name in names
         ]
@@ -268,7 +269,7 @@ class PreparedSource:
             raise InputError("\n".join(self.name + one for one in errors[:SAID]) + left)
         if not encoders:
             raise InputError(f"{self.name}: no column is left as a feature")
-        has_names = self._table.names is not None
+        has_names = self.table.names is not None
         self.preparation = ColumnPreparation(
             tuple(encoders), choices.decimal, has_names, choices.missing_words
         )
@@ -334,6 +335,21 @@ class PreparedSource:
             raise InputError(f"{self.name}: empty: it holds no rows")
         self.n_left_out = start - passed
 
+    def columns_of_numbers(self) -> dict[int, tuple[str, int]]:
+        """Return the name and the position of the column of each feature that is its number.
+
+        Where a comma begins the decimals there are none.
+        """
+        made = self.preparation
+        if made is None or made.decimal != ".":
+            return {}
+        found, feature = {}, 0
+        for one, place in zip(made.encoders, self._used(made), strict=True):
+            if one.kind == NUMBER:
+                found[feature] = one.name, place
+            feature += len(one.features)
+        return found
+
     def _used(self, made: ColumnPreparation) -> list[int]:
         """Return the positions of the columns that become features."""
         names, features = self.input_names, self._layout.features
@@ -341,7 +357,7 @@ class PreparedSource:
 
     def _inputs(self, made: ColumnPreparation) -> list[str]:
         """Return the inputs by the names that this table's columns have here."""
-        if made.has_names and self._table.names is not None:
+        if made.has_names and self.table.names is not None:
             return made.inputs
         if self.input_names == made.inputs or len(self.input_names) != len(made.inputs):
             return [name for name in made.inputs if name in self.input_names]
@@ -354,7 +370,7 @@ class PreparedSource:
             return None
         missing = missing_of(given)
         if missing.any():
-            where = self._table.where(int(rows[np.flatnonzero(missing)[0]]))
+            where = self.table.where(int(rows[np.flatnonzero(missing)[0]]))
             raise InputError(f"{self.name}, {where}: the label is empty")
         if is_number(given.type):
             return np.asarray(given.to_numpy(zero_copy_only=False))
@@ -400,22 +416,22 @@ class PreparedSource:
                 )
 
     def _refused(self, error: BadCellError, row: int) -> InputError:
-        names = self._table.names
+        names = self.table.names
         column = error.column
         if names is not None and column in names:
             place = f"column {names.index(column) + 1} ({column!r})"
         else:
             place = f"column {column}"
         problem = error.problem
-        if names is not None and column in names and isinstance(self._table, CsvTable):
-            word = self._table.cell(row, names.index(column)).strip()
+        if names is not None and column in names and isinstance(self.table, CsvTable):
+            word = self.table.cell(row, names.index(column)).strip()
             if word and problem.startswith(EMPTY):
                 problem = f"{EMPTY} ({word!r}){problem.removeprefix(EMPTY)}"
                 problem += (
                     f"; if {word!r} is a category, name the words of empty cells without it: "
                     '--missing-words WORD,..., or "" for none'
                 )
-        return InputError(f"{self.name}, {self._table.where(row)}: {place} {problem}")
+        return InputError(f"{self.name}, {self.table.where(row)}: {place} {problem}")
 
 
 def plain_columns(expected: Expected) -> ColumnPreparation:

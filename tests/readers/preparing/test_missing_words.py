@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.prediction.table_export import onnx_columns
 from dcsvm_dask.readers.columns import Expected
 from dcsvm_dask.readers.open import open_source
+from dcsvm_dask.readers.preparing.choices import parse_names
 from dcsvm_dask.readers.preparing.preparation import ColumnPreparation
 from dcsvm_dask.storage.dataset import DataSet
 
@@ -121,3 +123,50 @@ def test_named_columns_beside_auto(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["ingest", str(tmp_path / "t.csv"), "--out", out, *words])
     assert result.exit_code == 0, result.output
     assert DataSet.open(out).feature_names == data.feature_names
+
+
+USUAL = (
+    "'NA,N/A,n/a,na,NaN,nan,-nan,null,NULL,None,NaT,?,-,--,.,#N/A,#NA,#DIV/0!,#VALUE!,#REF!,#NAME?,"
+    "#NUM!,#NULL!"
+)
+
+
+@pytest.mark.parametrize("far", [False, True])
+def test_words_among_numbers_are_named_as_empty_cells(far: bool, tmp_path: Path) -> None:
+    n = 20_000 if far else 0  # beyond the beginning of the file, by which its reader is chosen
+    numbers = [f"{k}.5,{k % 2}" for k in range(n + 5)]
+    lines = ["area,y", *numbers, "k.A.,1", "7,0", "tba,0", "k.A.,1", "8,0"]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    words = "k.A." if far else "k.A.,tba"  # the first is all that is known there
+    with pytest.raises(InputError) as error:
+        api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr")
+    assert str(error.value).endswith(
+        f"line {n + 7}: column 1 ('area') is not a number: 'k.A.'; where it is an empty cell, give "
+        f"--missing median, indicator or drop with --missing-words {USUAL},{words}'"
+    )
+    kept = shlex.split(str(error.value).rpartition("--missing-words ")[2])[0]
+    found = api.ingest(
+        tmp_path / "t.csv",
+        tmp_path / "d.zarr",
+        missing="median",
+        missing_words=[*parse_names(kept), "tba"],
+    )
+    assert found.feature_names == ["area"]
+
+
+def test_words_are_added_to_those_that_were_chosen(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("area,y\n1,0\n2,1\n3,1\nk. A.,1\n-,0\n")
+    how: dict[str, Any] = {"missing": "drop", "missing_words": ["-"]}
+    with pytest.raises(InputError, match=r"; where it is .* give --missing-words '-,k. A.'$"):
+        api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", **how)
+    (tmp_path / "t.csv").write_text("area,y\n1,0\n2,1\n3,1\n12k,1\n")
+    with pytest.raises(InputError, match=r"is not a number: '12k'$"):
+        api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", **how)
+
+
+def test_two_dots_in_a_number_separate_thousands(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("area;y\n1.234.567;0\n850;1\n3;1\n")
+    with pytest.raises(InputError, match=r"'1.234.567'; give --decimal , where a comma"):
+        api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr")
+    data = api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", decimal=",", scale="none")
+    assert data.rows.read(0, 1)[0, 0] == 1_234_567

@@ -158,6 +158,7 @@ def test_the_command_prints_the_grid(data: str, tmp_path: Path) -> None:
             "or a range FROM:TO:FACTOR like 2^-5:2^15:2^2, got '1:0.1:2'",
         ),
         (["--gamma", "1:2"], "must be numbers like"),
+        (["--gamma", "0,03"], "decimals need a point: 0.03, got '0,03'"),
         (["--cv", "3", "--validation", "x"], "give one of them"),
         (["--exact", "some"], "exact must be a number or all, got 'some'"),
         (
