@@ -46,9 +46,14 @@ def describe(found: dict[str, Any]) -> str:
 
         scores = scores_in(found)
         return "\n".join([f"{name:<18} {value:.6g}" for name, value in scores] + about)
-    shown = ("accuracy", "balanced_accuracy", "roc_auc")
-    names = {"balanced_accuracy": "balanced accuracy", "roc_auc": "AUC"}
-    lines = [f"{names.get(key, key):<18} {found[key]:.5f}" for key in shown if key in found]
+    names = {
+        "accuracy": "accuracy",
+        "largest_class": "largest class",
+        "balanced_accuracy": "balanced accuracy",
+        "roc_auc": "AUC",
+    }
+    lines = [f"{name:<18} {found[key]:.5f}" for key, name in names.items() if key in found]
+    about += [f"{'warning':<18} {text}" for text in found["warnings"]]
     return "\n".join([*lines, *about, "", *_classes(found), "", *_confusion(found["confusion"])])
 
 

@@ -57,19 +57,21 @@ class Scores:
         -------
         dict
             ``accuracy`` in [0, 1]; ``balanced_accuracy``, the mean over the classes that occur
-            of the share of their rows that is predicted right; ``precision``, ``recall`` and
-            ``f1`` of the second of two classes, of more the mean over classes (macro average:
-            ``average`` says which); ``roc_auc``, the area under the ROC curve, of two classes where
-            both occur; ``by_class``, the three and the number of rows of each class; ``confusion``
-            with ``labels`` and ``matrix`` (a row for each true class, a column for each predicted
-            one); ``n_rows``. A precision
-            without predictions of a class, and a recall without rows of it, is 0.
+            of the share of their rows that is predicted right; ``largest_class``, the share of the
+            class with the most rows; ``precision``, ``recall`` and ``f1`` of the second of two
+            classes, of more the mean over classes (macro average: ``average`` says which);
+            ``roc_auc``, the area under the ROC curve, of two classes where both occur;
+            ``by_class``, the three and the number of rows of each class; ``confusion`` with
+            ``labels`` and ``matrix`` (a row for each true class, a column for each predicted one);
+            ``n_rows``. A precision without predictions of a class, and a recall without rows of
+            it, is 0.
         """
         n, rows, right = int(self._counts.sum()), self._counts.sum(axis=1), np.diag(self._counts)
         occurs = rows > 0
         found = {
             "accuracy": float(right.sum() / n) if n else 0.0,
             "balanced_accuracy": float(np.mean(right[occurs] / rows[occurs])) if n else 0.0,
+            "largest_class": float(rows.max() / n) if n else 0.0,
             **self._of_classes(rows, right),
             "confusion": {"labels": list(self._classes), "matrix": self._counts.tolist()},
             "n_rows": n,
