@@ -29,7 +29,10 @@ REMEDY = (
     "scale the features (`dcsvm ingest --scale auto`), give `--gamma scale`, or let `dcsvm search` "
     "choose C and gamma"
 )
-RARE = "for rare classes give `--class-weight balanced`"
+RARE = (
+    "for rare classes give `--class-weight balanced`, with which `dcsvm search` scores by balanced "
+    "accuracy"
+)
 HELD_OUT = "held-out rows"
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 SCORES = {
     "auc": "AUC",
+    "balanced_accuracy": "balanced accuracy",
     "accuracy": "accuracy",
     "r2": "R^2",
     "mae": "MAE",
@@ -21,6 +22,8 @@ SCORES = {
 }
 """Names for users by the keys of records; the first one that a record has is its main score."""
 
+SHARES = ("accuracy", "balanced_accuracy")
+"""Keys of the scores that are shown in per cent."""
 LOWER_IS_BETTER = ("mae", "rmse", "pinball", "outliers")
 """Keys of the scores of which less is better."""
 
@@ -50,7 +53,8 @@ def scores_in(record: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 def score_text(name: str, value: float) -> str:
     """Return a score as it is shown, with its name."""
-    return f"{name} {value:.4f}" if name in ("AUC", "accuracy", "R^2") else f"{name} {value:.4g}"
+    digits = ".4f" if name in ("AUC", "accuracy", "balanced accuracy", "R^2") else ".4g"
+    return f"{name} {value:{digits}}"
 
 
 def main_score(record: Mapping[str, Any]) -> str | None:
