@@ -82,6 +82,8 @@ class EasySearch:
         The training rows.
     usual : dict
         What all candidates have beside C and gamma.
+    scoring : str or None
+        The score of classes that ranks candidates, as `search` has it.
     clock : Clock
     say : callable
     """
@@ -91,11 +93,12 @@ class EasySearch:
         folder: EasyFolder,
         data: DataSet,
         usual: dict[str, Any],
+        scoring: str | None,
         clock: Clock,
         say: Callable[..., None],
     ) -> None:
         self._folder, self._data, self._usual = folder, data, usual
-        self._clock, self._say = clock, say
+        self._scoring, self._clock, self._say = scoring, clock, say
         self._scored: dict[tuple[int, float, float], Scored] = {}
 
     def run(self, C: float, gamma: float) -> list[Scored]:
@@ -140,6 +143,7 @@ class EasySearch:
                 gamma=one.gamma,
                 cv=FOLDS,
                 exact="all",
+                scoring=self._scoring,
                 refit=False,
                 **self._usual,
                 **how,

@@ -10,11 +10,13 @@ from typing import Any
 import click
 
 from dcsvm_dask.cli.columns import column_options
+from dcsvm_dask.cli.evaluate import OF_CLASSES
 from dcsvm_dask.cli.finish import NOT_CONVERGED, progress_of
 from dcsvm_dask.cli.options import (
     echo,
     execution_options,
     log_json_option,
+    parse_class_weight,
     quiet_option,
     report_option,
 )
@@ -44,6 +46,13 @@ from dcsvm_dask.numbers import counted
     show_default=True,
     help="What the labels are: classes or real targets.",
 )
+@click.option("--class-weight", help="Class weights: balanced, or LABEL=WEIGHT,....")
+@click.option(
+    "--scoring",
+    type=click.Choice(["accuracy", "balanced-accuracy", "auc"]),
+    help="Score of classes by which C and gamma are chosen; by default accuracy, with "
+    "--class-weight balanced the balanced accuracy.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed.")
 @click.option("--overwrite", is_flag=True, help="Delete the results of an earlier call first.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
@@ -54,6 +63,7 @@ from dcsvm_dask.numbers import counted
 def command(
     source: str,
     one_hot: Any,
+    class_weight: str | None,
     execution: Any,
     as_json: bool,
     log_json: bool,
@@ -75,6 +85,7 @@ def command(
     run = api.easy(
         source,
         one_hot=one_hot or None,  # by default auto
+        class_weight=None if class_weight is None else parse_class_weight(class_weight),
         execution=None if execution == Execution() else execution,
         quiet=quiet,
         progress=progress_of(log_json),
@@ -95,15 +106,19 @@ def summary(run: Any) -> str:
 
     figures = run.figures
     test, score = figures["test"], figures["score"]
-    name = "accuracy" if score == "accuracy" else "R^2"
+    name = OF_CLASSES.get(score, "R^2")
     error = "" if figures["error"] is None else f" +- {figures['error']:.4f}"
     lines = [f"{name:<18} {test[score]:.4f}{error} on {test['n_rows']:,} held-out rows"]
-    if score == "accuracy":
+    if score in OF_CLASSES:
         lines += [
             f"largest class      {figures['majority']:.4f}",
             _linear_line(figures["linear_svm"]),
-            f"balanced accuracy  {test['balanced_accuracy']:.4f}",
         ]
+        if score != "balanced_accuracy":
+            lines.append(f"balanced accuracy  {test['balanced_accuracy']:.4f}")
+        if score != "accuracy":
+            share = f"the largest class has {test['largest_class']:.4f} of the rows"
+            lines.append(f"accuracy           {test['accuracy']:.4f}; {share}")
     else:
         lines += [
             f"mean target        {figures['mean']:.4f}",

@@ -30,8 +30,8 @@ REMEDY = (
     "choose C and gamma"
 )
 RARE = (
-    "for rare classes give `--class-weight balanced`, with which `dcsvm search` scores by balanced "
-    "accuracy"
+    "for rare classes give `--class-weight balanced`, with which `dcsvm search` and `dcsvm easy` "
+    "score by balanced accuracy"
 )
 HELD_OUT = "held-out rows"
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.tasks import auc_error, share_error
 from dcsvm_dask.tasks.scores import area_under_curve
 
 Counts = NDArray[np.int64]
@@ -107,6 +108,29 @@ class Scores:
         if not 0 < positive.sum() < len(positive):
             return None
         return area_under_curve(np.concatenate(self._decision), positive)
+
+
+def standard_error(evaluated: dict[str, Any], score: str) -> float | None:
+    """Return the standard error of a score of classes; None of other scores.
+
+    Parameters
+    ----------
+    evaluated : dict
+        What `Scores.result` returns.
+    score : str
+        The key of the score: "accuracy", "balanced_accuracy" or "roc_auc" (of which the error is
+        that of Hanley and McNeil, 1982).
+    """
+    if score == "accuracy":
+        return float(share_error(evaluated[score], evaluated["n_rows"]))
+    if score not in ("balanced_accuracy", "roc_auc"):
+        return None
+    rows = np.array([one["rows"] for one in evaluated["by_class"]])
+    if score == "roc_auc":
+        return float(auc_error(evaluated[score], rows[1], rows[0]))
+    recalls = np.array([one["recall"] for one in evaluated["by_class"]])[rows > 0]
+    errors = share_error(recalls, rows[rows > 0])
+    return float(np.sqrt(np.sum(errors**2)) / len(errors))
 
 
 def _share(part: Counts, whole: Counts) -> Vector:

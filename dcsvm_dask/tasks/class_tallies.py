@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.tasks.scores import ordered_pairs
 
@@ -123,27 +123,27 @@ class ClassPairs:
         return auc_error(self.scores(found, rows)["auc"], positive, rows - positive)
 
 
-def share_error(share: Vector, rows: Vector) -> Vector:
+def share_error(share: ArrayLike, rows: ArrayLike) -> Vector:
     """Return the standard error of a share of some rows.
 
     Parameters
     ----------
-    share, rows : ndarray or float
+    share, rows : array-like
         Shares, in [0, 1] but for rounding, and the number of rows.
     """
     share = np.clip(share, 0.0, 1.0)
     return np.asarray(np.sqrt(share * (1.0 - share) / np.maximum(1.0, rows)))
 
 
-def auc_error(auc: Vector, positive: Vector, negative: Vector) -> Vector:
+def auc_error(auc: ArrayLike, positive: ArrayLike, negative: ArrayLike) -> Vector:
     """Return the standard error of an AUC (Hanley, McNeil, Radiology 143, 1982).
 
     Parameters
     ----------
-    auc, positive, negative : ndarray or float
+    auc, positive, negative : array-like
         Areas under ROC curves, and the rows of either class.
     """
-    auc = np.clip(auc, 0.0, 1.0)
+    auc, positive, negative = np.clip(auc, 0.0, 1.0), np.asarray(positive), np.asarray(negative)
     above, below = auc / (2.0 - auc), 2.0 * auc**2 / (1.0 + auc)
     squared = auc * (1.0 - auc) + (positive - 1.0) * (above - auc**2)
     squared = (squared + (negative - 1.0) * (below - auc**2)) / np.maximum(1.0, positive * negative)

@@ -70,6 +70,19 @@ def test_json_is_one_object_alone(particles: Path, tmp_path: Path) -> None:
     assert found["test"]["n_rows"] == 100
 
 
+def test_classes_have_weights_and_another_score(particles: Path, tmp_path: Path) -> None:
+    words = ("--label", "particle", "--out", tmp_path / "out", "--json", "--quiet")
+    done = invoke(
+        "easy", particles, *words, "--class-weight", "hadron=3", "--scoring", "auc", *FEW[:-1], 0.05
+    )
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert (found["score"], found["majority"]) == ("roc_auc", 0.5)
+    assert 0.0 < found["error"] < 0.1
+    settings = api.open_run(found["run"]).folder.header["settings"]
+    assert settings["class_weight"] == [1.0, 3.0]
+
+
 def test_a_time_budget_is_refused(particles: Path) -> None:
     done = invoke("easy", particles, "--time-budget", "5m")
     assert done.exit_code == 2
