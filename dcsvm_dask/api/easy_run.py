@@ -13,6 +13,7 @@ from dcsvm_dask.api.or_resuming import train_or_resume
 from dcsvm_dask.api.run import Place, Run
 from dcsvm_dask.data.summary import summary_lines
 from dcsvm_dask.diagnostics.followers import followers
+from dcsvm_dask.diagnostics.search_doubts import NO_BETTER, is_constant
 from dcsvm_dask.errors import InputError, Terminated
 from dcsvm_dask.methods.registry import BEGUN
 from dcsvm_dask.models.scores import standard_error
@@ -247,7 +248,11 @@ def _carried(
     best = choose(found)
     folder.write(state=TRAINING)
     wide = tuple(name for name, _ in edges(found, best))
-    for name in wide:
+    largest = max(data.counts) / data.n_rows if score == "accuracy" else None
+    constant_best = is_constant(best.score, best.error, largest)
+    if constant_best:
+        say(f"warning: {NO_BETTER}")
+    for name in () if constant_best else wide:
         say(
             f"warning: the best {name} is the last one that was tried; more --minutes try others, "
             "or `dcsvm search` those that you name"

@@ -23,6 +23,9 @@ from dcsvm_dask.cli.options import (
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.numbers import counted
 
+CLEAR = 2.0
+"""Standard errors above chance from which on a score is not chance."""
+
 
 @click.command("easy")
 @click.argument("source", metavar="FILE")
@@ -153,9 +156,29 @@ def _linear_line(score: float | None) -> str:
 
 def advised(figures: dict[str, Any]) -> str | None:
     """Return what the baselines say of the model; None where it is better than both."""
-    score, error = figures["test"][figures["score"]], figures["error"] or 0.0
+    from dcsvm_dask.methods.doubtful import RARE
+
+    test, error = figures["test"], figures["error"] or 0.0
+    score = test[figures["score"]]
     if score <= figures.get("majority", figures.get("mean", 0.0)) + error:
+        if figures["score"] == "accuracy" and (told := _told_apart(test)):
+            return f"no more accurate than always the largest class, but {told}: {RARE}"
         return "no better than always the same answer: the features may not tell the label"
     if figures["linear_svm"] is not None and score <= figures["linear_svm"] + error:
         return "a linear SVM does as well: `dcsvm train --kernel linear` gives a smaller model"
     return None
+
+
+def _told_apart(test: dict[str, Any]) -> str | None:
+    """Return which score says that the features tell classes apart, in words; None: none does."""
+    from dcsvm_dask.models.scores import standard_error
+
+    auc, balanced = test.get("roc_auc"), test["balanced_accuracy"]
+    if auc is not None:
+        clear = auc > 0.5 + CLEAR * (standard_error(test, "roc_auc") or 0.0)
+        return (
+            f"its AUC of {auc:.4f} says that the features tell the classes apart" if clear else None
+        )
+    chance = 1.0 / sum(one["rows"] > 0 for one in test["by_class"])
+    clear = balanced > chance + CLEAR * (standard_error(test, "balanced_accuracy") or 0.0)
+    return f"its balanced accuracy of {balanced:.4f} is above {chance:.4f}" if clear else None

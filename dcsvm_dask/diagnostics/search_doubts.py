@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dcsvm_dask.diagnostics.search import described, merit, scored_by, scored_on
+from dcsvm_dask.methods.doubtful import RARE
 
 SEARCHED = ("C", "gamma", "epsilon", "nu")
 """Parameters of candidates of which more or less than was tried may be better."""
 NO_BETTER = (
-    "the best candidate is hardly more accurate than always predicting the largest class; where "
-    "others are rare, give --class-weight balanced, which is scored by balanced accuracy, or "
-    "--scoring balanced-accuracy"
+    f"the best candidate is hardly more accurate than always predicting the largest class: {RARE}"
 )
 Row = Mapping[str, Any]
 

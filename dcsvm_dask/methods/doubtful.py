@@ -31,7 +31,7 @@ REMEDY = (
 )
 RARE = (
     "for rare classes give `--class-weight balanced`, with which `dcsvm search` and `dcsvm easy` "
-    "score by balanced accuracy"
+    "score by balanced accuracy (`--scoring`)"
 )
 HELD_OUT = "held-out rows"
 

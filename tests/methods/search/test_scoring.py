@@ -145,7 +145,8 @@ def test_a_search_that_is_no_better_than_the_largest_class_says_what_to_do(
     shown = " ".join(summary_of_search(run).split())
     assert "classes the largest has 0.9000 of the rows" in shown
     assert "hardly more accurate than always predicting the largest class" in shown
-    assert "--scoring balanced-accuracy" in shown
+    assert "--class-weight balanced" in shown
+    assert "(`--scoring`)" in shown
     assert "try smaller ones" not in shown
 
 
