@@ -33,7 +33,7 @@ from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.tasks import ACCURACY, AUC, BALANCED_ACCURACY
-from dcsvm_dask.tasks.scores import SCORES
+from dcsvm_dask.tasks.scores import SEARCH_SCORES
 
 MINUTES = 5.0
 TEST_FRACTION = 0.2
@@ -242,7 +242,7 @@ def _carried(
     constant = constant_score(data, test, score)
     about = "" if linear is None else f", a linear SVM {linear:.4f}"
     what = "the largest class" if has_classes else "the mean target"
-    named = SCORES["auc" if score == "roc_auc" else score]
+    named = SEARCH_SCORES["auc" if score == "roc_auc" else score]
     say(f"baselines on the held-out rows: {what} has {named} {constant:.4f}{about}")
     found = EasySearch(folder, data, usual, own["scoring"], clock, say).run(C, gamma)
     best = choose(found)

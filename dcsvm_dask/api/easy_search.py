@@ -26,7 +26,7 @@ from dcsvm_dask.pipeline.rounds import (
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet, is_data_set
 from dcsvm_dask.storage.easy import TRAINING, EasyFolder
-from dcsvm_dask.tasks.scores import SCORES
+from dcsvm_dask.tasks.scores import SEARCH_SCORES
 
 FOLDS = 5
 SEARCH_SHARE = 0.25
@@ -176,7 +176,7 @@ class EasySearch:
             )
         best = choose([*self._scored.values()])
         self._clock.reserve(training_seconds(best, self._data.n_rows, FOLDS))
-        score = f"{SCORES[scored_by(row)]} {best.score:.4f} +- {best.error:.4f}"
+        score = f"{SEARCH_SCORES[scored_by(row)]} {best.score:.4f} +- {best.error:.4f}"
         self._say(
             f"search until {_minutes(self._clock.search_end)} at most: {one.kind}, "
             f"{counted(new, 'new candidate')} on {one.rows:,} rows; best {score} with "

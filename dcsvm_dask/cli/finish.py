@@ -48,7 +48,7 @@ def summary_of_search(run: Any) -> str:
     from dcsvm_dask.diagnostics.search import described, grid, largest_class, scored_by
     from dcsvm_dask.diagnostics.search_doubts import doubts
     from dcsvm_dask.diagnostics.summary import state_of
-    from dcsvm_dask.tasks.scores import SCORES, SHARES
+    from dcsvm_dask.tasks.scores import SEARCH_SCORES, SHARES
 
     rows, largest = run.results(), largest_class(run.folder)
     lines = [f"search     {run.url}", f"state      {state_of(run.status())}"]
@@ -61,7 +61,7 @@ def summary_of_search(run: Any) -> str:
     if run.best is not None:
         lines.append(f"trained    {run.best.url}")
     lines += [f"warning    {text}" for text in doubts(rows, largest)]
-    shown = SCORES[main] + (" in %" if main in SHARES else "")
+    shown = SEARCH_SCORES[main] + (" in %" if main in SHARES else "")
     marks = f"{shown}; ~ by blocks, ! an SVM is not solved, * the best"
     return "\n".join([*lines, "", grid(rows), marks])
 

@@ -25,9 +25,9 @@ from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import StageId
 from dcsvm_dask.storage.state import read_state
-from dcsvm_dask.tasks import ACCURACY, WITHOUT_C, Tally, main_key, score_text, tally_of
+from dcsvm_dask.tasks import ACCURACY, WITHOUT_C, Tally, main_key, score_text, scores_in, tally_of
 from dcsvm_dask.tasks.safe_choice import safest
-from dcsvm_dask.tasks.scores import LOWER_IS_BETTER, SCORES, SHARES
+from dcsvm_dask.tasks.scores import LOWER_IS_BETTER, SEARCH_SCORES, SHARES
 
 
 def is_search(run: RunFolder) -> bool:
@@ -235,7 +235,7 @@ def grid(rows: list[dict[str, Any]]) -> str:
     lines: dict[tuple[Any, ...], dict[float, str]] = {}
     for row in rows:
         lines.setdefault(tuple(row[key] for key in varied), {})[row["C"]] = _cell(row)
-    main = SCORES[scored_by(rows[0])]
+    main = SEARCH_SCORES[scored_by(rows[0])]
     head = [" ".join(varied) or "kernel", *(main if C is None else f"C {C:.4g}" for C in costs)]
     body = [
         [" ".join(f"{value:.4g}" for value in key) or rows[0]["kernel"], *(of[C] for C in costs)]
@@ -285,9 +285,7 @@ def described(row: dict[str, Any]) -> str:
     how = "exact" if is_exact(row) else "by blocks"
     if not row["solved"]:
         how += ", NOT solved: raise --budget, or use another candidate"
-    scores = ", ".join(
-        score_text(name, row[key]) for key, name in SCORES.items() if row.get(key) is not None
-    )
+    scores = ", ".join(score_text(*one) for one in scores_in(row, SEARCH_SCORES))
     own = others.removeprefix(", ") if row["C"] is None else f"C {row['C']:.6g}{others}"
     return f"{own}: {scores} ({how})"
 

@@ -34,6 +34,7 @@ from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import StageId
 from dcsvm_dask.tasks import ACCURACY, SCORINGS, check_nu, main_score
+from dcsvm_dask.tasks.scores import SEARCH_SCORES
 
 METHOD = SEARCH
 EARLY, EXACT = "early", "exact"
@@ -444,7 +445,7 @@ def _describe_early(record: Record) -> str:
 def _describe_candidates(record: Record, solved: str) -> str:
     unsolved = f"; {record['unsolved']} not solved" if record["unsolved"] else ""
     count = counted(record["candidates"], "candidate")
-    return f"{count} {solved}, best {main_score(record)}{unsolved}"
+    return f"{count} {solved}, best {main_score(record, SEARCH_SCORES)}{unsolved}"
 
 
 STAGES = (

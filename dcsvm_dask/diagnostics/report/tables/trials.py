@@ -20,7 +20,7 @@ BALANCED = "balanced_accuracy"
 
 def columns_of(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return the columns of tests: their scores are those of the runs' tasks."""
-    scores = [key for key in known_keys(rows) if key != BALANCED] or ["accuracy"]
+    scores = known_keys(rows) or ("accuracy",)
     balanced = not rows or any(row.get(BALANCED) is not None for row in rows)
     return ("level", "mode", *scores, *[BALANCED] * balanced, "rows", "n_support", "ms_per_row")
 

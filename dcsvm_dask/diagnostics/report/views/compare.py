@@ -21,7 +21,7 @@ from dcsvm_dask.diagnostics.report.views.style import (
     plot,
     whiskers,
 )
-from dcsvm_dask.tasks.scores import SCORES, SHARES
+from dcsvm_dask.tasks.scores import SCORES
 
 COLOURS = (BLUE, *SERIES)
 DARKER = 0.55
@@ -185,7 +185,10 @@ SET = (
 """Columns of parameters; of those of tasks the ones that some run has."""
 FOUND = (
     ("seconds", "time", text.seconds),
-    *((key, name, text.percent if key in SHARES else text.number) for key, name in SCORES.items()),
+    *(
+        (key, name, text.percent if key == "accuracy" else text.number)
+        for key, name in SCORES.items()
+    ),
     ("objective", "objective", text.exact),
     ("relative_error", "above the best objective", lambda value: text.number(value, 2)),
     ("gap", "duality gap", text.number),
@@ -292,14 +295,16 @@ def test_sections(found: Table) -> list[Section]:
     """Return the section of tests; empty if there are none."""
     if not n_rows(found):
         return []
-    scores = [key for key in found if key in SCORES]
-    headers = ["run", "level", "mode", *(SCORES[key] for key in scores), "rows", "ms a row"]
+    names = SCORES | {"balanced_accuracy": "balanced accuracy"}
+    scores = [key for key in found if key in names]
+    shares = ("accuracy", "balanced_accuracy")
+    headers = ["run", "level", "mode", *(names[key] for key in scores), "rows", "ms a row"]
     lines = [
         [
             row["run"],
             text.whole(row["level"]) if row["level"] else "",
             row["mode"],
-            *(text.percent(row[key]) if key in SHARES else text.number(row[key]) for key in scores),
+            *(text.percent(row[key]) if key in shares else text.number(row[key]) for key in scores),
             text.whole(row["rows"]),
             text.number(row["ms_per_row"], 3),
         ]

@@ -23,7 +23,7 @@ from dcsvm_dask.diagnostics.search import (
     varied_in,
 )
 from dcsvm_dask.numbers import counted
-from dcsvm_dask.tasks.scores import LOWER_IS_BETTER, SCORES, SHARES
+from dcsvm_dask.tasks.scores import LOWER_IS_BETTER, SEARCH_SCORES, SHARES
 
 ROW_HEIGHT, LEAST_HEIGHT = 34, 180
 DARK = 0.6
@@ -170,7 +170,7 @@ def pictures(main: str) -> tuple[tuple[str, str, str], ...]:
 
 def main_name(main: str) -> str:
     """Return the name of the main score for users."""
-    return SCORES[main]
+    return SEARCH_SCORES[main]
 
 
 def score_shown(key: str) -> Callable[[Any], str]:
@@ -237,7 +237,11 @@ def search_section(records: Records, tables: dict[str, Table]) -> Section:
         *((key, key, text.number) for key in shown),
         (main, main_name(main), show),
         (f"{main}_std", "± over folds", show),
-        *((key, SCORES[key], score_shown(key)) for key in SCORES if key in found and key != main),
+        *(
+            (key, SEARCH_SCORES[key], score_shown(key))
+            for key in SEARCH_SCORES
+            if key in found and key != main
+        ),
         (f"early_{main}", "by blocks", show),
         (f"exact_{main}", "exact", show),
         ("early_seconds", "time by blocks", text.seconds),
