@@ -1,4 +1,4 @@
-"""The tutorial's commands and scripts run, in their order, and print what the page shows.
+"""Commands and scripts of the tutorial and of other pages run, and print what the page shows.
 
 Times and memory depend on the machine, and so do the candidates that a search has time for, thus
 the model that it ends in: these are not compared. Of other numbers the last digits may differ.
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "tutorial.md"
+DOCS = Path(__file__).resolve().parents[1] / "docs"
 BLOCK = re.compile(r"^```(console|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?")
 MEASURED = re.compile(r"\d+:\d\d\b|[\d.]+(?= s\b)|(?<=^ms a row ).*|(?<=^memory )\s+\d.*")
@@ -77,10 +77,16 @@ def first_missing(shown: list[str], printed: list[str], *, searched: bool = Fals
     return None if anywhere or place == len(printed) else f"nothing for {printed[place]!r}"
 
 
-def steps() -> list[tuple[str, list[str]]]:
-    """Return each command or script of the page with the lines that it shows of the output."""
+def steps(page: str, section: str) -> list[tuple[str, list[str]]]:
+    """Return each command or script of a page with the lines that it shows of the output.
+
+    Of the section with that heading; empty: of the whole page.
+    """
+    shown = (DOCS / page).read_text()
+    if section:
+        shown = shown.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
     found: list[tuple[str, list[str]]] = []
-    for kind, text in BLOCK.findall(PAGE.read_text()):
+    for kind, text in BLOCK.findall(shown):
         if kind == "python":
             found.append((text, []))
         elif kind == "text":
@@ -95,11 +101,18 @@ def steps() -> list[tuple[str, list[str]]]:
 
 
 @pytest.mark.long
-def test_the_tutorial_runs_and_prints_what_it_shows(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("page", "section", "least"),
+    [("tutorial.md", "", 12), ("choosing.md", "Rare classes", 6)],
+    ids=["tutorial", "rare classes"],
+)
+def test_a_page_runs_and_prints_what_it_shows(
+    page: str, section: str, least: int, tmp_path: Path
+) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     script = tmp_path / "script.py"
-    ran = steps()
-    assert len(ran) >= 12
+    ran = steps(page, section)
+    assert len(ran) >= least
     stale = []
     for step, shown in ran:
         words = ["sh", "-c", step]

@@ -13,9 +13,12 @@ from dcsvm_dask.api.or_resuming import train_or_resume
 from dcsvm_dask.api.run import Place, Run
 from dcsvm_dask.data.summary import summary_lines
 from dcsvm_dask.diagnostics.followers import shown
+from dcsvm_dask.diagnostics.search_doubts import NO_BETTER, is_constant
 from dcsvm_dask.errors import InputError, Terminated
 from dcsvm_dask.methods.registry import BEGUN
+from dcsvm_dask.models.scores import standard_error
 from dcsvm_dask.pipeline.rounds import Scored, choose, edges, training_seconds
+from dcsvm_dask.pipeline.searching import scoring_of
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.readers.frames import is_frame
 from dcsvm_dask.readers.open import find_format, source_parts
@@ -29,11 +32,14 @@ from dcsvm_dask.storage.easy import COMPLETE, READING, SEARCHING, TRAINING, Easy
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.run import RunFolder
-from dcsvm_dask.tasks.scores import SCORES
+from dcsvm_dask.tasks import ACCURACY, AUC, BALANCED_ACCURACY
+from dcsvm_dask.tasks.scores import SEARCH_SCORES
 
 MINUTES = 5.0
 TEST_FRACTION = 0.2
 TASKS = ("classification", "regression")
+EVALUATED = {ACCURACY: "accuracy", BALANCED_ACCURACY: "balanced_accuracy", AUC: "roc_auc"}
+"""Keys of evaluations by the scorings of searches."""
 BASELINE_SHARE = 0.15
 """Share of the time that the linear SVM takes at most."""
 
@@ -51,10 +57,11 @@ class EasyRun(Run):
     Attributes
     ----------
     figures : dict
-        ``score`` ("accuracy" or "r2") names what is compared: ``test`` (the evaluation of the
-        held-out rows), ``error`` (the standard error of its accuracy), ``majority`` or ``mean``
-        (the score of the largest class or of the mean target on the same rows), ``linear_svm``
-        (of a linear SVM; None where it did not end in time). ``C``, ``gamma``, ``cv_score``,
+        ``score`` ("accuracy", "balanced_accuracy", "roc_auc" or "r2") names what is compared:
+        ``test`` (the evaluation of the held-out rows), ``error`` (the standard error of that score
+        of classes), ``majority`` or ``mean`` (the score of always the largest class or the mean
+        target on the same rows), ``linear_svm`` (of a linear SVM; None where it did not end in
+        time). ``C``, ``gamma``, ``cv_score``,
         ``cv_error``, ``candidates``, ``edges`` (parameters whose best value is the last one that
         was tried), ``data`` and ``test_data``. ``seconds`` of the call, of ``minutes``, leave out
         ``compile_seconds``.
@@ -74,6 +81,8 @@ def easy(
     test_fraction: float | None = None,
     minutes: float = MINUTES,
     task: str = "classification",
+    class_weight: str | dict[Any, float] | None = None,
+    scoring: str | None = None,
     seed: int = 0,
     overwrite: bool = False,
     execution: Execution | None = None,
@@ -104,6 +113,12 @@ def easy(
         training on all rows, whose time is estimated; the training is not cut off, and a quarter of
         the time is left to the search in any case.
     task : {"classification", "regression"}, default "classification"
+    class_weight : "balanced" or dict, optional
+        Factors of C by label, or n / (n_classes n_c) for a class of n_c rows; of the linear SVM,
+        too.
+    scoring : {"accuracy", "balanced-accuracy", "auc"}, optional
+        The score of classes by which C and gamma are chosen and baselines compared; as `search` has
+        it, by default the balanced accuracy where `class_weight` is "balanced".
     seed : int, default 0
         Seed of the held-out rows, the samples and the folds.
     overwrite : bool, default False
@@ -138,7 +153,8 @@ def easy(
     words = _words(source, test, test_fraction, columns)
     words |= {"label": label, "task": task, "seed": seed}
     address = Location.of(source).url if _is_place(source) else None
-    asked = {"source": address, **{k: _plain(v) for k, v in words.items()}}
+    own = {"class_weight": class_weight, "scoring": scoring}
+    asked = {"source": address, **{k: _plain(v) for k, v in (words | own).items()}}
     if address is not None and f"{address}/".startswith(f"{place}/"):
         raise InputError(f"{address}: lies in {place}; name another folder by --out")
     folder, clock = EasyFolder(place), Clock(60 * minutes)
@@ -155,10 +171,10 @@ def easy(
                 folder.write(interrupted=False)
             else:
                 with announced(announcer), clock.without_compilation():
-                    _read(source, folder, asked, words, say)
+                    _read(source, folder, asked, words, own, say)
             follow = shown(quiet=quiet, progress=progress, since=clock.since)
             how = {"quiet": True, "report": report, "callbacks": follow}
-            return _carried(folder, task, seed, clock, execution, say, how)
+            return _carried(folder, own, seed, clock, execution, say, how)
         except KeyboardInterrupt as error:
             if not folder.state:
                 raise
@@ -169,14 +185,27 @@ def easy(
             ) from error
 
 
-def _read(source: Any, folder: EasyFolder, asked: dict[str, Any], words: Any, say: Any) -> None:
-    """Take the source into the data set and say how; leave nothing where it cannot be taken."""
+def _read(
+    source: Any,
+    folder: EasyFolder,
+    asked: dict[str, Any],
+    words: Any,
+    own: dict[str, Any],
+    say: Any,
+) -> None:
+    """Take the source into the data set and say how; leave nothing where it cannot be taken.
+
+    Nor where the class weights or the score, `own`, are not for its classes.
+    """
     folder.clear()
     folder.write(asked=asked, state=READING, rounds=[], interrupted=False)
     try:
         data = ingest(source, folder.data, report=lambda line: say(line, doing=True), **words)
         if "test" not in data.parts:
             raise InputError(f"{folder.place}: no rows are held out; give a test fraction")
+        Training(class_weight=own["class_weight"]).settle(data)
+        if _score_of(data, own) == AUC and 0 in data.open_part("test").counts:
+            raise InputError("scoring: auc needs held-out rows of both classes")
     except InputError:
         folder.clear()
         raise
@@ -187,21 +216,27 @@ def _read(source: Any, folder: EasyFolder, asked: dict[str, Any], words: Any, sa
 
 def _carried(
     folder: EasyFolder,
-    task: str,
+    own: dict[str, Any],
     seed: int,
     clock: Clock,
     execution: Execution | None,
     say: Any,
     how: dict[str, Any],
 ) -> EasyRun:
-    """Train the baseline, search, train with the best candidate, and compare."""
+    """Train the baseline, search, train with the best candidate, and compare.
+
+    `own` are class weights and the scoring.
+    """
     data, test = DataSet.open(folder.data), DataSet.open(f"{folder.data}/test")
-    score = "accuracy" if task == "classification" else "r2"
+    has_classes = data.targets is None
+    score = EVALUATED[_score_of(data, own)] if has_classes else "r2"
     usual = usual_values(data, seed)
+    if own["class_weight"] is not None:
+        usual["class_weight"] = own["class_weight"]
     with clock.without_compilation():
         needed = {LINEAR_SOLVER, SIGNED_LINEAR_SOLVER, "free_bias"}
         needed |= {*_compiled_for(Training(**usual), data)}
-        needed |= set() if score == "accuracy" else {"kinks"}
+        needed |= set() if has_classes else {"kinks"}
         warm_up(lambda: say(COMPILING), **dict.fromkeys(needed, True))
     C, gamma = usual.pop("C"), Training().gamma_for(data)
     share = f"{data.n_rows:,} rows to train on, {test.n_rows:,} held out"
@@ -209,15 +244,20 @@ def _carried(
         f"{share}, {data.n_features:,} features; at most about {clock.total / 60:g} min (--minutes)"
     )
     linear = _linear(folder, C, usual, clock, score, test)
-    constant = constant_score(data, test)
+    constant = constant_score(data, test, score)
     about = "" if linear is None else f", a linear SVM {linear:.4f}"
-    what = "the largest class" if score == "accuracy" else "the mean target"
-    say(f"baselines on the held-out rows: {what} has {SCORES[score]} {constant:.4f}{about}")
-    found = EasySearch(folder, data, usual, clock, say).run(C, gamma)
+    what = "the largest class" if has_classes else "the mean target"
+    named = SEARCH_SCORES["auc" if score == "roc_auc" else score]
+    say(f"baselines on the held-out rows: {what} has {named} {constant:.4f}{about}")
+    found = EasySearch(folder, data, usual, own["scoring"], clock, say).run(C, gamma)
     best = choose(found)
     folder.write(state=TRAINING)
     wide = tuple(name for name, _ in edges(found, best))
-    for name in wide:
+    largest = max(data.counts) / data.n_rows if score == "accuracy" else None
+    constant_best = is_constant(best.score, best.error, largest)
+    if constant_best:
+        say(f"warning: {NO_BETTER}")
+    for name in () if constant_best else wide:
         say(
             f"warning: the best {name} is the last one that was tried; more --minutes try others, "
             "or `dcsvm search` those that you name"
@@ -245,8 +285,8 @@ def _carried(
     figures = {
         "score": score,
         "test": evaluated,
-        "error": standard_error(evaluated),
-        "majority" if score == "accuracy" else "mean": constant,
+        "error": standard_error(evaluated, score),
+        "majority" if has_classes else "mean": constant,
         "linear_svm": linear,
         **_of_search(found, best),
         "edges": list(wide),
@@ -293,8 +333,12 @@ def usual_values(data: DataSet, seed: int) -> dict[str, Any]:
     }
 
 
-def constant_score(data: DataSet, test: DataSet) -> float:
+def constant_score(data: DataSet, test: DataSet, score: str) -> float:
     """Return the score of the largest class, or of the mean target, of the training rows."""
+    if score == "roc_auc":
+        return 0.5
+    if score == "balanced_accuracy":  # of one class all rows are right, of the others none
+        return 1.0 / sum(count > 0 for count in test.counts)
     if data.targets is None or test.targets is None:
         largest = max(range(len(data.counts)), key=data.counts.__getitem__)
         return test.counts[largest] / test.n_rows
@@ -302,12 +346,9 @@ def constant_score(data: DataSet, test: DataSet) -> float:
     return -((off / spread) ** 2) if spread else 0.0
 
 
-def standard_error(evaluated: dict[str, Any]) -> float | None:
-    """Return the standard error of an accuracy on held-out rows; None of other scores."""
-    if "accuracy" not in evaluated:
-        return None
-    accuracy = evaluated["accuracy"]
-    return math.sqrt(accuracy * (1 - accuracy) / evaluated["n_rows"])
+def _score_of(data: DataSet, own: dict[str, Any]) -> str:
+    """Return the scoring of the search, where it is given or follows from class weights."""
+    return scoring_of(own["scoring"], data.task, own["class_weight"], data)
 
 
 def _linear(

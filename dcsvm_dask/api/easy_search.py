@@ -26,7 +26,7 @@ from dcsvm_dask.pipeline.rounds import (
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet, is_data_set
 from dcsvm_dask.storage.easy import TRAINING, EasyFolder
-from dcsvm_dask.tasks.scores import SCORES
+from dcsvm_dask.tasks.scores import SEARCH_SCORES
 
 FOLDS = 5
 SEARCH_SHARE = 0.25
@@ -94,6 +94,8 @@ class EasySearch:
         The training rows.
     usual : dict
         What all candidates have beside C and gamma.
+    scoring : str or None
+        The score of classes that ranks candidates, as `search` has it.
     clock : Clock
     say : callable
     """
@@ -103,11 +105,12 @@ class EasySearch:
         folder: EasyFolder,
         data: DataSet,
         usual: dict[str, Any],
+        scoring: str | None,
         clock: Clock,
         say: Callable[..., None],
     ) -> None:
         self._folder, self._data, self._usual = folder, data, usual
-        self._clock, self._say = clock, say
+        self._scoring, self._clock, self._say = scoring, clock, say
         self._scored: dict[tuple[int, float, float], Scored] = {}
 
     def run(self, C: float, gamma: float) -> list[Scored]:
@@ -151,6 +154,7 @@ class EasySearch:
                 gamma=one.gamma,
                 cv=FOLDS,
                 exact="all",
+                scoring=self._scoring,
                 refit=False,
                 **self._usual,
                 **how,
@@ -183,7 +187,7 @@ class EasySearch:
             )
         best = choose([*self._scored.values()])
         self._clock.reserve(training_seconds(best, self._data.n_rows, FOLDS))
-        score = f"{SCORES[scored_by(row)]} {best.score:.4f} +- {best.error:.4f}"
+        score = f"{SEARCH_SCORES[scored_by(row)]} {best.score:.4f} +- {best.error:.4f}"
         self._say(
             f"search until {self._clock.search_end:.0f} s at most: {one.kind}, "
             f"{counted(new, 'new candidate')} on {one.rows:,} rows; best {score} with "

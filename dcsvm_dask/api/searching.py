@@ -39,6 +39,7 @@ def search(
     validation: Place | None = None,
     cv: int = 5,
     exact: int | str = 3,
+    scoring: str | None = None,
     halving: bool = False,
     refit: bool = True,
     budget: int = 1000,
@@ -57,7 +58,7 @@ def search(
     parts of it, and C goes up, each solution from the one before. Such SVMs decide the held-out
     rows of their block (early prediction: Hsieh, Si, Dhillon, ICML 2014, equation (6)), which ranks
     the candidates; the best of them are solved as a whole, and the best of these is chosen. Up to
-    `block_rows` rows are one block, and all scores exact. The accuracy of classes decides, R^2 of
+    `block_rows` rows are one block, and all scores exact. `scoring` of classes decides, R^2 of
     regression, the mean pinball loss of a quantile, the AUC of one-class SVMs, whose labels +1 and
     -1 take no part in the training.
 
@@ -85,6 +86,11 @@ def search(
         Folds, from 2; of classes stratified ones.
     exact : int or "all", default 3
         Candidates that are solved as a whole. Where these are all, nothing is ranked before.
+    scoring : {"accuracy", "balanced-accuracy", "auc"}, optional
+        The score of classes that ranks candidates. The balanced accuracy is the mean over the
+        classes of the share of their rows that is predicted right; the AUC, the area under the ROC
+        curve, is for two classes. By default the balanced accuracy where `class_weight` is
+        "balanced", otherwise the accuracy.
     halving : bool, default False
         Whether all candidates are ranked on few blocks first, and the better third of them on three
         times as many, until a few see all blocks.
@@ -128,7 +134,8 @@ n_samples_clustering
     execution = on_client(execution, client)
     say = Announcer(place.url, follow).say
     memory = available_memory(execution, place.url, dataset.url, say=say)
-    options = {"folds": cv, "exact": exact, "halving": halving, "budget": budget, "refit": refit}
+    options: dict[str, Any] = {"folds": cv, "exact": exact, "halving": halving}
+    options |= {"scoring": scoring, "budget": budget, "refit": refit}
     room = memory_of_core() if execution.shares_machine else memory
     rows = BLOCK_ROWS if block_rows is None else block_rows
     while True:

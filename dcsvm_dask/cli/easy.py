@@ -10,16 +10,21 @@ from typing import Any
 import click
 
 from dcsvm_dask.cli.columns import column_options
+from dcsvm_dask.cli.evaluate import OF_CLASSES
 from dcsvm_dask.cli.finish import NOT_CONVERGED, progress_of
 from dcsvm_dask.cli.options import (
     echo,
     execution_options,
     log_json_option,
+    parse_class_weight,
     quiet_option,
     report_option,
 )
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.numbers import counted
+
+CLEAR = 2.0
+"""Standard errors above chance from which on a score is not chance."""
 
 
 @click.command("easy")
@@ -44,6 +49,13 @@ from dcsvm_dask.numbers import counted
     show_default=True,
     help="What the labels are: classes or real targets.",
 )
+@click.option("--class-weight", help="Class weights: balanced, or LABEL=WEIGHT,....")
+@click.option(
+    "--scoring",
+    type=click.Choice(["accuracy", "balanced-accuracy", "auc"]),
+    help="Score of classes by which C and gamma are chosen; by default accuracy, with "
+    "--class-weight balanced the balanced accuracy.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed.")
 @click.option("--overwrite", is_flag=True, help="Delete the results of an earlier call first.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
@@ -54,6 +66,7 @@ from dcsvm_dask.numbers import counted
 def command(
     source: str,
     one_hot: Any,
+    class_weight: str | None,
     execution: Any,
     as_json: bool,
     log_json: bool,
@@ -75,6 +88,7 @@ def command(
     run = api.easy(
         source,
         one_hot=one_hot or None,  # by default auto
+        class_weight=None if class_weight is None else parse_class_weight(class_weight),
         execution=None if execution == Execution() else execution,
         quiet=quiet,
         progress=progress_of(log_json),
@@ -95,15 +109,19 @@ def summary(run: Any) -> str:
 
     figures = run.figures
     test, score = figures["test"], figures["score"]
-    name = "accuracy" if score == "accuracy" else "R^2"
+    name = OF_CLASSES.get(score, "R^2")
     error = "" if figures["error"] is None else f" +- {figures['error']:.4f}"
     lines = [f"{name:<18} {test[score]:.4f}{error} on {test['n_rows']:,} held-out rows"]
-    if score == "accuracy":
+    if score in OF_CLASSES:
         lines += [
             f"largest class      {figures['majority']:.4f}",
             _linear_line(figures["linear_svm"]),
-            f"balanced accuracy  {test['balanced_accuracy']:.4f}",
         ]
+        if score != "balanced_accuracy":
+            lines.append(f"balanced accuracy  {test['balanced_accuracy']:.4f}")
+        if score != "accuracy":
+            share = f"the largest class has {test['largest_class']:.4f} of the rows"
+            lines.append(f"accuracy           {test['accuracy']:.4f}; {share}")
     else:
         lines += [
             f"mean target        {figures['mean']:.4f}",
@@ -144,9 +162,29 @@ def _linear_line(score: float | None) -> str:
 
 def advised(figures: dict[str, Any]) -> str | None:
     """Return what the baselines say of the model; None where it is better than both."""
-    score, error = figures["test"][figures["score"]], figures["error"] or 0.0
+    from dcsvm_dask.methods.doubtful import RARE
+
+    test, error = figures["test"], figures["error"] or 0.0
+    score = test[figures["score"]]
     if score <= figures.get("majority", figures.get("mean", 0.0)) + error:
+        if figures["score"] == "accuracy" and (told := _told_apart(test)):
+            return f"no more accurate than always the largest class, but {told}: {RARE}"
         return "no better than always the same answer: the features may not tell the label"
     if figures["linear_svm"] is not None and score <= figures["linear_svm"] + error:
         return "a linear SVM does as well: `dcsvm train --kernel linear` gives a smaller model"
     return None
+
+
+def _told_apart(test: dict[str, Any]) -> str | None:
+    """Return which score says that the features tell classes apart, in words; None: none does."""
+    from dcsvm_dask.models.scores import standard_error
+
+    auc, balanced = test.get("roc_auc"), test["balanced_accuracy"]
+    if auc is not None:
+        clear = auc > 0.5 + CLEAR * (standard_error(test, "roc_auc") or 0.0)
+        return (
+            f"its AUC of {auc:.4f} says that the features tell the classes apart" if clear else None
+        )
+    chance = 1.0 / sum(one["rows"] > 0 for one in test["by_class"])
+    clear = balanced > chance + CLEAR * (standard_error(test, "balanced_accuracy") or 0.0)
+    return f"its balanced accuracy of {balanced:.4f} is above {chance:.4f}" if clear else None

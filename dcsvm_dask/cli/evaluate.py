@@ -10,6 +10,14 @@ import click
 from dcsvm_dask.cli.options import echo, quiet_option
 from dcsvm_dask.cli.predicting import predicting_options, sort_option, test_part_note
 
+OF_CLASSES = {
+    "accuracy": "accuracy",
+    "largest_class": "largest class",
+    "balanced_accuracy": "balanced accuracy",
+    "roc_auc": "AUC",
+}
+"""Names of what is shown of an evaluation of classes."""
+
 
 @click.command("evaluate")
 @click.argument("run_place", metavar="RUN")
@@ -52,9 +60,8 @@ def describe(found: dict[str, Any]) -> str:
 
         scores = scores_in(found)
         return "\n".join([f"{name:<18} {value:.6g}" for name, value in scores] + about)
-    shown = ("accuracy", "balanced_accuracy", "roc_auc")
-    names = {"balanced_accuracy": "balanced accuracy", "roc_auc": "AUC"}
-    lines = [f"{names.get(key, key):<18} {found[key]:.5f}" for key in shown if key in found]
+    lines = [f"{name:<18} {found[key]:.5f}" for key, name in OF_CLASSES.items() if key in found]
+    about += [f"{'warning':<18} {text}" for text in found["warnings"]]
     return "\n".join([*lines, *about, "", *_classes(found), "", *_confusion(found["confusion"])])
 
 

@@ -45,21 +45,23 @@ def summary_of(run: Any, status: dict[str, Any], *, verbose: bool = False) -> st
 
 def summary_of_search(run: Any) -> str:
     """Return the summary of a search: its grid, the best candidate, the run trained with it."""
-    from dcsvm_dask.diagnostics.search import described, grid, scored_by
+    from dcsvm_dask.diagnostics.search import described, grid, largest_class, scored_by
     from dcsvm_dask.diagnostics.search_doubts import doubts
     from dcsvm_dask.diagnostics.summary import state_of
-    from dcsvm_dask.tasks.scores import SCORES
+    from dcsvm_dask.tasks.scores import SEARCH_SCORES, SHARES
 
-    rows = run.results()
+    rows, largest = run.results(), largest_class(run.folder)
     lines = [f"search     {run.url}", f"state      {state_of(run.status())}"]
     best = min(rows, key=lambda row: row["rank"])
     main = scored_by(best)
     if best[main] is not None:
         lines.append(f"best       {described(best)}")
+        if largest is not None and "accuracy" in best:
+            lines.append(f"classes    the largest has {largest:.4f} of the rows")
     if run.best is not None:
         lines.append(f"trained    {run.best.url}")
-    lines += [f"warning    {text}" for text in doubts(rows)]
-    shown = "accuracy in %" if main == "accuracy" else SCORES[main]
+    lines += [f"warning    {text}" for text in doubts(rows, largest)]
+    shown = SEARCH_SCORES[main] + (" in %" if main in SHARES else "")
     marks = f"{shown}; ~ by blocks, ! an SVM is not solved, * the best"
     return "\n".join([*lines, "", grid(rows), marks])
 

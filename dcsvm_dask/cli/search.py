@@ -57,6 +57,12 @@ VALUES = "0.1,1,2^5 or FROM:TO:FACTOR"
 @click.option("--validation", metavar="DATA", help="Validation rows to score on, instead of folds.")
 @click.option("--exact", help="Best candidates to solve exactly: 3 (default), 0, ..., or all.")
 @click.option(
+    "--scoring",
+    type=click.Choice(["accuracy", "balanced-accuracy", "auc"]),
+    help="Score of classes that ranks candidates (auc: of two); by default accuracy, with "
+    "--class-weight balanced the balanced accuracy.",
+)
+@click.option(
     "--halving",
     is_flag=True,
     default=None,

@@ -25,9 +25,9 @@ from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import StageId
 from dcsvm_dask.storage.state import read_state
-from dcsvm_dask.tasks import WITHOUT_C, Tally, main_key, score_text, tally_of
+from dcsvm_dask.tasks import ACCURACY, WITHOUT_C, Tally, main_key, score_text, scores_in, tally_of
 from dcsvm_dask.tasks.safe_choice import safest
-from dcsvm_dask.tasks.scores import LOWER_IS_BETTER, SCORES
+from dcsvm_dask.tasks.scores import LOWER_IS_BETTER, SEARCH_SCORES, SHARES
 
 
 def is_search(run: RunFolder) -> bool:
@@ -51,8 +51,10 @@ def results(run: RunFolder) -> list[dict[str, Any]]:
         (of the held-out rows that the early score covers), ``solved`` (whether all SVMs reached the
         tolerance), ``splits`` (the accuracy of each fold), ``best`` (whether it is the chosen one)
         and ``rank`` (from 1, which is the chosen one: the best, or the best solved one within its
-        standard error where that is not solved). Of regression there is ``r2`` in the place of
-        accuracy, with ``mae`` and ``rmse`` beside it, of quantiles ``pinball`` with ``coverage``.
+        standard error where that is not solved). Where the search is scored so, there is
+        ``balanced_accuracy`` or ``auc`` in the place of accuracy, which stands beside it. Of
+        regression there is ``r2``, with ``mae`` and ``rmse`` beside it, of quantiles ``pinball``
+        with ``coverage``.
         Unknown values are None.
 
     Raises
@@ -64,7 +66,7 @@ def results(run: RunFolder) -> list[dict[str, Any]]:
     if name != METHOD or not isinstance(options, Search):
         raise InputError(f"{run.place}: is a run of {name}; give the folder of a search")
     candidates = options.candidates(run.header["settings"]["kernel"]["name"])
-    tally = tally_of(Settings.from_json(run.header["settings"]).make_task())
+    tally = tally_of_run(run)
     early, exact = _early(run, len(candidates), tally), _exact(run, len(candidates), tally)
     whole, main = _is_one_block(run), tally.main
     done = _outcome(run)
@@ -116,6 +118,18 @@ def results(run: RunFolder) -> list[dict[str, Any]]:
         rows.append(row)
     _rank(rows)
     return rows
+
+
+def tally_of_run(run: RunFolder) -> Tally:
+    """Return the scores of a search's candidates, of which one ranks them."""
+    settings = Settings.from_json(run.header["settings"])
+    return tally_of(settings.make_task(), scoring=settings.options.get("scoring", ACCURACY))
+
+
+def largest_class(run: RunFolder) -> float | None:
+    """Return the accuracy of always predicting the largest class; None where it is not known."""
+    split = run.find(SPLIT, "commit")
+    return None if split is None else split.record.get("largest_class")
 
 
 def _finite(score: float) -> float | None:
@@ -221,7 +235,7 @@ def grid(rows: list[dict[str, Any]]) -> str:
     lines: dict[tuple[Any, ...], dict[float, str]] = {}
     for row in rows:
         lines.setdefault(tuple(row[key] for key in varied), {})[row["C"]] = _cell(row)
-    main = SCORES[scored_by(rows[0])]
+    main = SEARCH_SCORES[scored_by(rows[0])]
     head = [" ".join(varied) or "kernel", *(main if C is None else f"C {C:.4g}" for C in costs)]
     body = [
         [" ".join(f"{value:.4g}" for value in key) or rows[0]["kernel"], *(of[C] for C in costs)]
@@ -260,7 +274,7 @@ def is_exact(row: Mapping[str, Any]) -> bool:
 
 def shown_score(name: str, value: float) -> str:
     """Return a score as a grid shows it: shares in per cent."""
-    if name == "accuracy":
+    if name in SHARES:
         return f"{100 * value:.2f}"
     return f"{value:.4f}" if name == "r2" else f"{value:.4g}"
 
@@ -271,9 +285,7 @@ def described(row: dict[str, Any]) -> str:
     how = "exact" if is_exact(row) else "by blocks"
     if not row["solved"]:
         how += ", NOT solved: raise --budget, or use another candidate"
-    scores = ", ".join(
-        score_text(name, row[key]) for key, name in SCORES.items() if row.get(key) is not None
-    )
+    scores = ", ".join(score_text(*one) for one in scores_in(row, SEARCH_SCORES))
     own = others.removeprefix(", ") if row["C"] is None else f"C {row['C']:.6g}{others}"
     return f"{own}: {scores} ({how})"
 

@@ -7,24 +7,39 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dcsvm_dask.diagnostics.search import described, merit, scored_by, scored_on
+from dcsvm_dask.methods.doubtful import RARE
 
 SEARCHED = ("C", "gamma", "epsilon", "nu")
 """Parameters of candidates of which more or less than was tried may be better."""
+NO_BETTER = (
+    f"the best candidate is hardly more accurate than always predicting the largest class: {RARE}"
+)
 Row = Mapping[str, Any]
 
 
-def doubts(rows: Sequence[dict[str, Any]]) -> list[str]:
+def doubts(rows: Sequence[dict[str, Any]], largest: float | None = None) -> list[str]:
     """Return why other candidates than the chosen one may be better, a sentence each.
 
     Parameters
     ----------
     rows : sequence of dict
         The result of `dcsvm_dask.diagnostics.search.results`.
+    largest : float, optional
+        Accuracy of always predicting the largest class.
     """
     chosen = min(rows, key=lambda row: row["rank"])
     if chosen[scored_by(chosen)] is None:
         return []
+    main = scored_by(chosen)
+    if main == "accuracy" and is_constant(chosen[main], chosen[f"{main}_error"], largest):
+        # Among candidates that are as good as a constant it is noise which one is best.
+        return [NO_BETTER, *_unsolved(rows, chosen)]
     return [*edges(rows, chosen), *_unsolved(rows, chosen)]
+
+
+def is_constant(accuracy: float, error: float | None, largest: float | None) -> bool:
+    """Return whether an accuracy is within its standard error of that of the largest class."""
+    return largest is not None and accuracy <= largest + (error or 0.0)
 
 
 def edges(tried: Sequence[Row], chosen: Row, at_least: int = 2) -> Iterator[str]:

@@ -65,7 +65,8 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
     scoring : str or callable, default None
         A scorer of scikit-learn; None: accuracy of classes, R^2 of targets, the negative mean
         pinball loss of `DCQuantileSVR` at its quantile, the AUC of the decision values of
-        `DCOneClassSVM`.
+        `DCOneClassSVM`. Accuracy hides rare classes: "balanced_accuracy" or "roc_auc" do not. As
+        in GridSearchCV it does not follow from the estimator's class weights.
     cv : int, splitter or iterable, default None
         As GridSearchCV has it; None: 5 folds, which are stratified for classifiers.
     refit : bool or callable, default True

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from dcsvm_dask.methods.committee import read_committee
-from dcsvm_dask.methods.doubtful import always, codes_by_sign
+from dcsvm_dask.methods.doubtful import HELD_OUT, about_classes, codes_by_sign
 from dcsvm_dask.methods.predict import decide_by
 from dcsvm_dask.methods.problem import settings_of
 from dcsvm_dask.models.model import Model
@@ -19,7 +19,6 @@ from dcsvm_dask.storage.run import RunFolder
 
 # A look at where the run stands, not the evaluation: about this many rows tell enough.
 ABOUT_ROWS = 20_000
-HELD_OUT = "held-out rows"
 
 
 def score_model(
@@ -47,15 +46,15 @@ def score_model(
         parts.append(task.targets(data.read_y(start, stop)))
     decision, targets = np.concatenate(decisions), np.concatenate(parts).astype(np.float64)
     attempt.write("decision", decision)
-    constant: Record = {}
+    about: Record = {}
     if task.has_classes:
         positive = codes_by_sign(targets)
         attempt.write("positive", positive.astype(np.uint8))
-        constant = always(codes_by_sign(decision), positive, data.classes, HELD_OUT)
+        about = about_classes(codes_by_sign(decision), positive, data.classes, HELD_OUT)
     else:
         attempt.write("targets", targets)
     return {
-        **constant,
+        **about,
         **task.scores(decision, targets),
         "rows": len(decision),
         "source": source,
@@ -74,8 +73,8 @@ def _score_classes(model: Model, data: DataSet, attempt: Attempt, source: str) -
     attempt.write("predicted", predicted.astype(np.int32))
     attempt.write("true", codes)
     accuracy = float(np.mean(predicted == codes))
-    constant = always(predicted, codes, data.classes, HELD_OUT)
-    return {"accuracy": accuracy, "rows": len(codes), "source": source, "mode": mode, **constant}
+    about = about_classes(predicted, codes, data.classes, HELD_OUT)
+    return {"accuracy": accuracy, "rows": len(codes), "source": source, "mode": mode, **about}
 
 
 def _parts(data: DataSet) -> Iterator[tuple[int, int]]:

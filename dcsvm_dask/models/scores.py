@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.tasks import auc_error, share_error
 from dcsvm_dask.tasks.scores import area_under_curve
 
 Counts = NDArray[np.int64]
@@ -57,19 +58,21 @@ class Scores:
         -------
         dict
             ``accuracy`` in [0, 1]; ``balanced_accuracy``, the mean over the classes that occur
-            of the share of their rows that is predicted right; ``precision``, ``recall`` and
-            ``f1`` of the second of two classes, of more the mean over classes (macro average:
-            ``average`` says which); ``roc_auc``, the area under the ROC curve, of two classes where
-            both occur; ``by_class``, the three and the number of rows of each class; ``confusion``
-            with ``labels`` and ``matrix`` (a row for each true class, a column for each predicted
-            one); ``n_rows``. A precision
-            without predictions of a class, and a recall without rows of it, is 0.
+            of the share of their rows that is predicted right; ``largest_class``, the share of the
+            class with the most rows; ``precision``, ``recall`` and ``f1`` of the second of two
+            classes, of more the mean over classes (macro average: ``average`` says which);
+            ``roc_auc``, the area under the ROC curve, of two classes where both occur;
+            ``by_class``, the three and the number of rows of each class; ``confusion`` with
+            ``labels`` and ``matrix`` (a row for each true class, a column for each predicted one);
+            ``n_rows``. A precision without predictions of a class, and a recall without rows of
+            it, is 0.
         """
         n, rows, right = int(self._counts.sum()), self._counts.sum(axis=1), np.diag(self._counts)
         occurs = rows > 0
         found = {
             "accuracy": float(right.sum() / n) if n else 0.0,
             "balanced_accuracy": float(np.mean(right[occurs] / rows[occurs])) if n else 0.0,
+            "largest_class": float(rows.max() / n) if n else 0.0,
             **self._of_classes(rows, right),
             "confusion": {"labels": list(self._classes), "matrix": self._counts.tolist()},
             "n_rows": n,
@@ -105,6 +108,29 @@ class Scores:
         if not 0 < positive.sum() < len(positive):
             return None
         return area_under_curve(np.concatenate(self._decision), positive)
+
+
+def standard_error(evaluated: dict[str, Any], score: str) -> float | None:
+    """Return the standard error of a score of classes; None of other scores.
+
+    Parameters
+    ----------
+    evaluated : dict
+        What `Scores.result` returns.
+    score : str
+        The key of the score: "accuracy", "balanced_accuracy" or "roc_auc" (of which the error is
+        that of Hanley and McNeil, 1982).
+    """
+    if score == "accuracy":
+        return float(share_error(evaluated[score], evaluated["n_rows"]))
+    if score not in ("balanced_accuracy", "roc_auc"):
+        return None
+    rows = np.array([one["rows"] for one in evaluated["by_class"]])
+    if score == "roc_auc":
+        return float(auc_error(evaluated[score], rows[1], rows[0]))
+    recalls = np.array([one["recall"] for one in evaluated["by_class"]])[rows > 0]
+    errors = share_error(recalls, rows[rows > 0])
+    return float(np.sqrt(np.sum(errors**2)) / len(errors))
 
 
 def _share(part: Counts, whole: Counts) -> Vector:

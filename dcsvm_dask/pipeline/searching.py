@@ -18,7 +18,16 @@ from dcsvm_dask.methods.search.graph import BLOCK_ROWS, METHOD, Search
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.tasks import OF_TASKS, ONE_CLASS, task_and_type
+from dcsvm_dask.tasks import (
+    ACCURACY,
+    AUC,
+    BALANCED_ACCURACY,
+    OF_TASKS,
+    ONE_CLASS,
+    SCORINGS,
+    TASKS,
+    task_and_type,
+)
 
 LEAST_BLOCK_ROWS = 64
 # Of LIBSVM's grid.py: C, and gamma.
@@ -61,7 +70,7 @@ def settle(
         Those of `TRAINED` and `SEARCHED` that were given; the latter are numbers, sequences of
         them or arrays.
     options : dict
-        Of `Search`, beside these; ``exact`` may be "all".
+        Of `Search`, beside these; ``exact`` may be "all", and ``scoring`` None, see `scoring_of`.
     block_rows : int, optional
         Most rows of a block, about.
     held_out : int
@@ -104,6 +113,8 @@ def settle(
         searched["gamma"] = _with_rules(searched["gamma"], data)
     if held_out:
         options = {**options, "folds": 0, "held_out": held_out}
+    by = scoring_of(options.get("scoring"), task, trained.get("class_weight"), data)
+    options = {**options, "scoring": by}
     if options.get("exact") == "all":
         options = {**options, "exact": math.prod(len(values) for values in searched.values())}
     made = Search(**searched, **options)
@@ -133,6 +144,38 @@ def settle(
         goals,
         shape,
     )
+
+
+def scoring_of(given: Any, task: str, class_weight: Any, data: DataSet) -> str:
+    """Return the score by which candidates are ranked, of those of classes.
+
+    Parameters
+    ----------
+    given : str or None
+        One of `SCORINGS`, with hyphens or underscores. None: balanced accuracy where class weights
+        are balanced, otherwise accuracy.
+    task : str
+    class_weight : str, dict or None
+    data : DataSet
+
+    Raises
+    ------
+    InputError
+        If there is no such score, or it is not one of the task or of as many classes.
+    """
+    has_classes = TASKS[task].has_classes
+    if given is None:
+        return BALANCED_ACCURACY if has_classes and class_weight == "balanced" else ACCURACY
+    found = str(given).replace("_", "-")
+    check(found in SCORINGS, "scoring", given, f"one of {', '.join(SCORINGS)}")
+    if not has_classes:
+        raise InputError(f"scoring: is for classes, and the task is {task}; leave it out")
+    if found == AUC and len(data.classes) > 2:
+        raise InputError(
+            f"scoring: auc is for two classes, and {data.url} has {len(data.classes)}; give "
+            f"{BALANCED_ACCURACY}"
+        )
+    return found
 
 
 def best_of(settings: dict[str, Any], candidate: int) -> dict[str, Any]:

@@ -271,11 +271,13 @@ class Predictor:
         Returns
         -------
         dict
-            JSON values. Of classes: ``accuracy``, ``balanced_accuracy``, ``precision``, ``recall``
-            and ``f1`` in [0, 1], the last three of the second of two classes and of more the mean
-            over classes (``average``: "binary" or "macro"); ``roc_auc`` of two classes;
-            ``by_class``, the three and the rows of each class; ``confusion`` (``labels``;
-            ``matrix``, a row for each true class). Always ``n_rows``, ``n_support``,
+            JSON values. Of classes: ``accuracy``, ``balanced_accuracy``, ``largest_class`` (the
+            share of the class with the most rows), ``precision``, ``recall`` and ``f1`` in [0, 1],
+            the last three of the second of two classes and of more the mean over classes
+            (``average``: "binary" or "macro"); ``roc_auc`` of two classes; ``by_class``, the three
+            and the rows of each class; ``confusion`` (``labels``; ``matrix``, a row for each true
+            class); ``warnings``, a sentence where less than 2 % of the rows of a class with at
+            least 50 are predicted right. Always ``n_rows``, ``n_support``,
             ``ms_per_row``, ``mode``, ``level``. Of targets instead: ``r2``, ``mae`` and ``rmse`` of
             regression, ``pinball`` and ``coverage`` of a quantile. Of
             several ``pinball`` is the mean, ``by_quantile`` has both for each, ``crossing`` is the

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.methods.choice import Choice
+from dcsvm_dask.methods.doubtful import missed, told_of_missed
 from dcsvm_dask.methods.predict import Decided, cached_model, decide_given
 from dcsvm_dask.methods.problem import settings_of
 from dcsvm_dask.models.schemes import scheme_for
@@ -179,7 +180,7 @@ def evaluate(
     dict
         The result of `Scores.result`, or the scores of the task, with ``mode``, ``level``,
         ``n_support`` and ``ms_per_row``: the time of one core for a row, without reading rows or
-        loading the model.
+        loading the model. Of classes also ``warnings``, see `told_of_missed`.
     """
     prepared, outputs = Preparation.read(run), _outputs(run, sort_quantiles)
     rows = open_batches(data, prepared, labelled=True, encoding=encoding)
@@ -199,7 +200,10 @@ def evaluate(
             seconds += block.seconds
     result = scores.result()
     _warn_of_outside(rows, result["n_rows"])
-    return {**result, **_about(choice, result["n_rows"], seconds)}
+    confusion = np.array(result["confusion"]["matrix"])
+    lost = missed(prepared.classes, np.diag(confusion).tolist(), confusion.sum(axis=1).tolist())
+    said = [told_of_missed(lost, "evaluated rows")] if lost else []
+    return {**result, "warnings": said, **_about(choice, result["n_rows"], seconds)}
 
 
 def _evaluate_targets(

@@ -4,6 +4,15 @@ A task is the only place that knows a loss. No solver, no Dask, no files.
 """
 
 from dcsvm_dask.tasks.checking import check_nu
+from dcsvm_dask.tasks.class_tallies import (
+    ACCURACY,
+    AUC,
+    BALANCED_ACCURACY,
+    SCORINGS,
+    BalancedHits,
+    auc_error,
+    share_error,
+)
 from dcsvm_dask.tasks.classification import (
     Classification,
     checked_labels,
@@ -40,14 +49,19 @@ from dcsvm_dask.tasks.tally import Tally, tally_of
 from dcsvm_dask.tasks.task import Task
 
 __all__ = [
+    "ACCURACY",
+    "AUC",
+    "BALANCED_ACCURACY",
     "DATA_TASKS",
     "OF_TASKS",
     "ONE_CLASS",
+    "SCORINGS",
     "SQUARED_HINGE",
     "SUPERVISED",
     "TASKS",
     "WITHOUT_C",
     "WITH_COMMITTEE",
+    "BalancedHits",
     "Classification",
     "Dual",
     "NuClassification",
@@ -61,6 +75,7 @@ __all__ = [
     "SquaredTube",
     "Tally",
     "Task",
+    "auc_error",
     "check_nu",
     "checked_labels",
     "checked_quantiles",
@@ -73,6 +88,7 @@ __all__ = [
     "output_names",
     "score_text",
     "scores_in",
+    "share_error",
     "squared_loss",
     "svc_dual",
     "tally_of",

@@ -21,14 +21,20 @@ SCORES = {
 }
 """Names for users by the keys of records; the first one that a record has is its main score."""
 
+SEARCH_SCORES = {"balanced_accuracy": "balanced accuracy", **SCORES}
+"""The same of candidates of a search, which balanced accuracy may rank; evaluations have it beside
+accuracy."""
+
+SHARES = ("accuracy", "balanced_accuracy")
+"""Keys of the scores that are shown in per cent."""
 LOWER_IS_BETTER = ("mae", "rmse", "pinball", "outliers")
 """Keys of the scores of which less is better."""
 
 
 def main_key(record: Iterable[str]) -> str | None:
-    """Return the key of the main score among some keys; None where there is none."""
+    """Return the key of the main score among those of a candidate; None where there is none."""
     keys = set(record)
-    return next((key for key in SCORES if key in keys), None)
+    return next((key for key in SEARCH_SCORES if key in keys), None)
 
 
 def known_keys(records: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -37,12 +43,15 @@ def known_keys(records: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(key for key in SCORES if key in known)
 
 
-def scores_in(record: Mapping[str, Any]) -> list[tuple[str, float]]:
+def scores_in(
+    record: Mapping[str, Any], names: Mapping[str, str] = SCORES
+) -> list[tuple[str, float]]:
     """Return the scores of a record, named for users, the main one first.
 
-    Those of each of several quantiles come at the end.
+    Those of each of several quantiles come at the end. `names` is `SEARCH_SCORES` for records of a
+    search.
     """
-    found = [(name, record[key]) for key, name in SCORES.items() if record.get(key) is not None]
+    found = [(name, record[key]) for key, name in names.items() if record.get(key) is not None]
     for output, own in record.get("by_quantile", {}).items():
         found += [(f"{output}: {name}", value) for name, value in scores_in(own)]
     return found
@@ -50,12 +59,13 @@ def scores_in(record: Mapping[str, Any]) -> list[tuple[str, float]]:
 
 def score_text(name: str, value: float) -> str:
     """Return a score as it is shown, with its name."""
-    return f"{name} {value:.4f}" if name in ("AUC", "accuracy", "R^2") else f"{name} {value:.4g}"
+    digits = ".4f" if name in ("AUC", "accuracy", "balanced accuracy", "R^2") else ".4g"
+    return f"{name} {value:{digits}}"
 
 
-def main_score(record: Mapping[str, Any]) -> str | None:
-    """Return the main score of a record in words; None where it has none."""
-    found = scores_in(record)
+def main_score(record: Mapping[str, Any], names: Mapping[str, str] = SCORES) -> str | None:
+    """Return the main score of a record in words; None where it has none. See `scores_in`."""
+    found = scores_in(record, names)
     return score_text(*found[0]) if found else None
 
 

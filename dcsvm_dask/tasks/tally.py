@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -10,6 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.tasks.class_tallies import (
+    ACCURACY,
+    AUC,
+    BALANCED_ACCURACY,
+    BalancedHits,
+    ClassPairs,
+    Hits,
+)
 from dcsvm_dask.tasks.nu import NuRegression
 from dcsvm_dask.tasks.one_class import OneClass
 from dcsvm_dask.tasks.regression import Quantile, Regression
@@ -32,6 +40,8 @@ class Tally(Protocol):
     """Key of the score that decides."""
     failed: ClassVar[tuple[float, ...]]
     """The sums of a model that does not exist: no score is worse."""
+    takes_values: ClassVar[bool]
+    """Whether `of` takes decision values; otherwise classes."""
 
     def of(self, predicted: Vector, truth: Vector, counts: Vector) -> tuple[float, ...]:
         """Return the sums of some rows.
@@ -57,26 +67,34 @@ class Tally(Protocol):
             Number of rows, above 0, in the same shape.
         """
 
+    def errors(self, found: Mapping[str, Vector], rows: Vector) -> Vector:
+        """Return the standard error of the main score, by the sums of one set of rows.
 
-class Hits:
-    """Accuracy."""
+        It is 0 where it does not follow from them. Parameters are those of `scores`.
+        """
 
-    sums: ClassVar[tuple[str, ...]] = ("right",)
-    names: ClassVar[tuple[str, ...]] = ("accuracy",)
-    main: ClassVar[str] = "accuracy"
-    failed: ClassVar[tuple[float, ...]] = (0.0,)
 
-    def of(self, predicted: Vector, truth: Vector, counts: Vector) -> tuple[float, ...]:
-        """Return how many classes are right."""
-        return (float(counts[predicted == truth].sum()),)
+OF_CLASSES: dict[str, Callable[[], Tally]] = {
+    ACCURACY: Hits,
+    BALANCED_ACCURACY: BalancedHits,
+    AUC: ClassPairs,
+}
+"""The scores of classes, by the main one."""
 
-    def scores(self, found: Mapping[str, Vector], rows: Vector) -> dict[str, Vector]:
-        """Return the accuracy."""
-        return {"accuracy": found["right"] / rows}
+
+class _WithoutErrors:
+    """Scores whose standard error does not follow from the sums of one set of rows."""
+
+    takes_values: ClassVar[bool] = True
+
+    def errors(self, found: Mapping[str, Vector], rows: Vector) -> Vector:
+        """Return zeros."""
+        del found
+        return np.zeros(np.shape(rows))
 
 
 @dataclass(frozen=True)
-class Residuals:
+class Residuals(_WithoutErrors):
     """R^2, mean absolute error and RMSE of real targets.
 
     Parameters
@@ -113,7 +131,7 @@ class Residuals:
 
 
 @dataclass(frozen=True)
-class Pinball:
+class Pinball(_WithoutErrors):
     """Mean pinball loss at a quantile, and coverage.
 
     Parameters
@@ -139,7 +157,7 @@ class Pinball:
         return {"pinball": found["pinball"] / rows, "coverage": found["below"] / rows}
 
 
-class Pairs:
+class Pairs(_WithoutErrors):
     """AUC, and the share of outliers.
 
     Pairs of rows of one part count, so that the AUC of rows that come in several parts is that
@@ -169,7 +187,9 @@ class Pairs:
         return {"auc": auc, "outliers": found["outside"] / rows}
 
 
-def tally_of(task: Task, targets: Mapping[str, Any] | None = None) -> Tally:
+def tally_of(
+    task: Task, targets: Mapping[str, Any] | None = None, scoring: str = ACCURACY
+) -> Tally:
     """Return the scores of a task as sums over rows.
 
     Parameters
@@ -177,6 +197,8 @@ def tally_of(task: Task, targets: Mapping[str, Any] | None = None) -> Tally:
     task : Task
     targets : mapping, optional
         Statistics of real targets, of which the ``mean`` is used.
+    scoring : {"accuracy", "balanced-accuracy", "auc"}, default "accuracy"
+        The main score of a task that has classes.
 
     Raises
     ------
@@ -184,7 +206,7 @@ def tally_of(task: Task, targets: Mapping[str, Any] | None = None) -> Tally:
         If the task has no such scores.
     """
     if task.has_classes:
-        return Hits()
+        return OF_CLASSES[scoring]()
     if isinstance(task, Regression | NuRegression):
         return Residuals(0.0 if targets is None else float(targets["mean"]))
     if isinstance(task, Quantile):

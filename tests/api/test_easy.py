@@ -70,6 +70,40 @@ def test_a_table_with_words_becomes_a_model_beside_baselines(
     assert (left["state"], left["figures"]) == ("complete", figures)
 
 
+def test_class_weights_choose_and_compare_by_balanced_accuracy(bank: Path, tmp_path: Path) -> None:
+    words: dict[str, Any] = {"label": "bought", "class_weight": "balanced", "minutes": 0.05}
+    run = api.easy(bank, tmp_path / "out", **words, **HOW)
+    figures, test = run.figures, run.evaluate(tmp_path / "out" / "data.zarr" / "test")
+    assert (figures["score"], figures["majority"]) == ("balanced_accuracy", 0.5)
+    recalls = {one["label"]: (one["recall"], one["rows"]) for one in test["by_class"]}
+    variances = [share * (1 - share) / n for share, n in recalls.values()]
+    assert figures["error"] == pytest.approx(np.sqrt(sum(variances)) / 2)
+    linear = api.open_run(tmp_path / "out" / "linear")
+    balanced = linear.evaluate(tmp_path / "out" / "data.zarr" / "test")["balanced_accuracy"]
+    assert figures["linear_svm"] == balanced
+    for one in (run, linear, api.open_run(tmp_path / "out" / "search-01")):
+        weights = one.folder.header["settings"]["class_weight"]
+        assert weights[1] > 2 * weights[0]
+    row = api.open_run(tmp_path / "out" / "search-01").results()[0]
+    assert row["exact_balanced_accuracy"] == row["balanced_accuracy"]
+    shown = summary(run)
+    assert shown.startswith(f"balanced accuracy  {test['balanced_accuracy']:.4f} +- ")
+    share = f"the largest class has {test['largest_class']:.4f} of the rows"
+    assert f"\naccuracy           {test['accuracy']:.4f}; {share}\n" in shown
+
+
+def test_class_weights_and_scores_that_cannot_be_leave_nothing(bank: Path, tmp_path: Path) -> None:
+    for words, said in (
+        ({"class_weight": {"maybe": 2.0}}, "class-weight must be one of the labels no, yes"),
+        ({"scoring": "f1"}, "scoring must be one of accuracy, balanced-accuracy, auc"),
+        ({"label": "region", "scoring": "auc"}, "auc is for two classes"),
+    ):
+        how: dict[str, Any] = {"label": "bought", **words, **HOW}
+        with pytest.raises(InputError, match=said):
+            api.easy(bank, tmp_path / "out", **how)
+        assert not (tmp_path / "out").exists()
+
+
 def test_the_best_of_many_classes_is_better_than_the_usual_values_or_they_are_best(
     shared_data: Callable[[str], Any], tmp_path: Path
 ) -> None:
@@ -119,6 +153,9 @@ def test_an_interrupted_search_says_so_and_the_same_call_goes_on(
         api.open_run(tmp_path / "out")
     with pytest.raises(InputError, match=r"begun by another call \(label\).*overwrite=True"):
         api.easy(bank, tmp_path / "out", label="region", minutes=1, **HOW)
+    own = {"class_weight": "balanced", "scoring": "auc"}
+    with pytest.raises(InputError, match=r"another call \(class-weight, scoring\)"):
+        api.easy(bank, tmp_path / "out", label="bought", minutes=1, **own, **HOW)
     run = api.easy(bank, tmp_path / "out", label="bought", minutes=1, **HOW)
     assert asked[:3] == [(1.0,), asked[1], asked[1]]  # the first round is not repeated
     whole = api.easy(bank, tmp_path / "whole", label="bought", minutes=1, **HOW)

@@ -16,6 +16,7 @@ from dcsvm_dask import api
 from dcsvm_dask.cli.easy import _time, advised
 from tests.command_line import invoke
 
+ROWS = [{"rows": 70, "recall": 1.0}, {"rows": 30, "recall": 0.0}]
 FEW = ("--workers", 0, "--no-report", "--minutes", 1)
 
 
@@ -76,6 +77,19 @@ def test_json_is_one_object_alone(particles: Path, tmp_path: Path) -> None:
     assert found["test"]["n_rows"] == 100
 
 
+def test_classes_have_weights_and_another_score(particles: Path, tmp_path: Path) -> None:
+    words = ("--label", "particle", "--out", tmp_path / "out", "--json", "--quiet")
+    done = invoke(
+        "easy", particles, *words, "--class-weight", "hadron=3", "--scoring", "auc", *FEW[:-1], 0.05
+    )
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert (found["score"], found["majority"]) == ("roc_auc", 0.5)
+    assert 0.0 < found["error"] < 0.1
+    settings = api.open_run(found["run"]).folder.header["settings"]
+    assert settings["class_weight"] == [1.0, 3.0]
+
+
 def test_a_time_budget_is_refused(particles: Path) -> None:
     done = invoke("easy", particles, "--time-budget", "5m")
     assert done.exit_code == 2
@@ -96,6 +110,41 @@ def test_the_time_of_compiling_stands_beside_that_of_the_call() -> None:
 def test_a_model_that_is_no_better_than_a_baseline_says_so(
     accuracy: float, said: str | None
 ) -> None:
-    figures = {"score": "accuracy", "test": {"accuracy": accuracy}, "error": 0.02}
+    test = {"accuracy": accuracy, "roc_auc": 0.52, "balanced_accuracy": 0.5, "by_class": ROWS}
+    figures = {"score": "accuracy", "test": test, "error": 0.02}
     told = advised({**figures, "majority": 0.7, "linear_svm": 0.85})
     assert told is None if said is None else said in str(told)
+
+
+@pytest.mark.parametrize(
+    ("others", "said"),
+    [
+        ({"roc_auc": 0.8}, "but its AUC of 0.8000 says that the features tell the classes apart"),
+        ({"roc_auc": 0.58}, "the features may not tell the label"),
+        ({"balanced_accuracy": 0.65}, "but its balanced accuracy of 0.6500 is above 0.5000"),
+        ({"balanced_accuracy": 0.52}, "the features may not tell the label"),
+    ],
+)
+def test_rare_classes_are_not_taken_for_features_of_no_use(
+    others: dict[str, float], said: str
+) -> None:
+    rows = [{"rows": 70, "recall": 0.99}, {"rows": 30, "recall": 0.05}]
+    test = {"accuracy": 0.71, "balanced_accuracy": 0.52, "by_class": rows, **others}
+    figures = {"score": "accuracy", "test": test, "error": 0.02, "majority": 0.7}
+    told = str(advised({**figures, "linear_svm": 0.7}))
+    assert said in told
+    assert ("--class-weight balanced" in told) == ("apart" in told or "above" in told)
+
+
+def test_a_search_whose_best_is_a_constant_names_no_direction(
+    particles: Path, tmp_path: Path
+) -> None:
+    lines = particles.read_text().splitlines()
+    kept = [line for i, line in enumerate(lines) if not line.endswith("hadron") or i % 7 == 0]
+    particles.write_text("\n".join(kept) + "\n")
+    words = ("--label", "particle", "--columns", "size", "--out", tmp_path / "out")
+    done = invoke("easy", particles, *words, *FEW[:-1], 0.1)
+    assert done.exit_code == 0, done.output
+    said = " ".join(done.stderr.split())
+    assert "hardly more accurate than always predicting the largest class" in said
+    assert "is the last one that was tried" not in said

@@ -60,6 +60,7 @@ def test_evaluate_prints_one_json_object_and_nothing_else(home: Path, mode: str)
     assert {
         "accuracy",
         "balanced_accuracy",
+        "largest_class",
         "precision",
         "recall",
         "f1",
@@ -67,6 +68,7 @@ def test_evaluate_prints_one_json_object_and_nothing_else(home: Path, mode: str)
         "by_class",
         "roc_auc",
         "confusion",
+        "warnings",
         "n_support",
         "ms_per_row",
         "n_rows",
@@ -79,6 +81,9 @@ def test_evaluate_prints_one_json_object_and_nothing_else(home: Path, mode: str)
     text = invoke("evaluate", home / "run", home / "d.zarr/test", "--mode", mode, "--quiet")
     assert f"accuracy           {value['accuracy']:.5f}" in text.stdout
     assert f"AUC                {value['roc_auc']:.5f}" in text.stdout
+    most = max(one["rows"] for one in value["by_class"])
+    assert f"largest class      {most / 200:.5f}" in text.stdout
+    assert "warning" not in text.stdout
     for one in value["by_class"]:
         three = f"{one['precision']:9.4f}  {one['recall']:.4f}  {one['f1']:.4f}  {one['rows']:6}"
         assert f"{one['label']:>17}  {three}" in text.stdout

@@ -16,6 +16,7 @@ def candidate(C: float, gamma: float, score: float, *, solved: bool = True) -> d
         "coef0": 0.0,
         "accuracy": score,
         "accuracy_std": 0.02,
+        "accuracy_error": 0.01,
         "splits": [score] * 5,
         "share": 1.0,
         "solved": solved,
@@ -33,6 +34,13 @@ def ranked(*rows: dict[str, Any]) -> list[dict[str, Any]]:
 def test_a_best_value_inside_the_grid_is_beyond_doubt() -> None:
     rows = [candidate(C, g, 0.9 - abs(C - 2) - abs(g - 2)) for C in (1, 2, 4) for g in (1, 2, 4)]
     assert doubts(ranked(*rows)) == []
+
+
+def test_where_no_candidate_is_better_than_the_largest_class_no_direction_is_told() -> None:
+    rows = ranked(*(candidate(C, 1.0, 0.84 - 0.001 * C) for C in (1, 2, 4)))
+    (said,) = doubts(rows, 0.835)
+    assert "always predicting the largest class" in said
+    assert "try smaller ones" in doubts(rows, 0.8)[0]
 
 
 def test_a_best_value_at_the_edge_is_told_with_the_way_out() -> None:

@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer
 from dcsvm_dask import api
 from dcsvm_dask.diagnostics.report.tables.records import read_records
 from dcsvm_dask.errors import DcsvmWarning
-from dcsvm_dask.methods.doubtful import always
+from dcsvm_dask.methods.doubtful import always, missed, told_of_missed
 from dcsvm_dask.runtime.execution import Execution
 from tests.command_line import invoke
 
@@ -80,6 +80,35 @@ def test_many_classes_are_looked_at_on_held_out_rows(
     assert any("for all of 250 held-out rows" in str(one.message) for one in said) or any(
         "says the same of every new row" in str(one.message) for one in said
     )
+
+
+def test_a_class_that_is_hardly_ever_found_is_told(
+    digits: tuple[np.ndarray, np.ndarray], tmp_path: Path
+) -> None:
+    images, labels = digits
+    place, kinds = tmp_path / "d.zarr", np.array(["zero", "one", *["more"] * 8])[labels]
+    api.ingest((images[:1000], kinds[:1000]), place, test=(images[1000:], kinds[1000:]))
+    how = {**HOW, "holdout": place / "test"}
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        run = api.train(place, tmp_path / "run", C=0.3, gamma=0.02, fit_intercept=True, **how)
+    found = run.evaluate(place / "test")
+    recall = {one["label"]: one["recall"] for one in found["by_class"]}
+    assert recall["one"] < 0.02 < 0.5 < recall["zero"]
+    (sentence,) = found["warnings"]
+    assert "class 'one' (" in sentence
+    assert "80 evaluated rows) right: for rare classes give `--class-weight balanced`" in sentence
+    shown = invoke("evaluate", tmp_path / "run", place / "test").stdout
+    assert f"warning            {sentence}" in " ".join(shown.split("\n"))
+    at_the_end = sentence.replace("evaluated", "held-out")
+    assert run.status()["warnings"] == [at_the_end]
+    assert at_the_end in [str(one.message) for one in said]
+
+
+def test_few_rows_of_a_class_prove_nothing() -> None:
+    assert missed("abcd", [0, 0, 1, 1], [49, 50, 51, 50]) == [("b", 0, 50), ("c", 1, 51)]
+    told = told_of_missed([("yes", 1, 2520)], "evaluated rows")
+    assert "predicts class 'yes' (1 of 2,520 evaluated rows) right" in told
 
 
 def test_rows_of_one_class_prove_nothing() -> None:

@@ -45,6 +45,7 @@ def test_scores_are_those_of_scikit_learn(k: int) -> None:
     assert found["balanced_accuracy"] == pytest.approx(
         metrics.balanced_accuracy_score(y, predicted), rel=FEW
     )
+    assert found["largest_class"] == np.bincount(y).max() / 500
     for name, values in zip(
         ("precision", "recall", "f1", "rows"), three(y, predicted), strict=True
     ):

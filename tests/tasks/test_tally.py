@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
     mean_absolute_error,
     mean_pinball_loss,
     r2_score,
@@ -16,6 +18,7 @@ from sklearn.metrics import (
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.tasks import (
+    BalancedHits,
     Classification,
     OneClass,
     Quantile,
@@ -48,6 +51,42 @@ def test_scores_are_those_of_scikit_learn() -> None:
     codes = rng.integers(0, 3, 100)
     found = scores(tally_of(Classification()), codes, np.zeros(100), w)
     assert found == {"accuracy": pytest.approx(w[codes == 0].sum() / w.sum())}
+
+
+def test_scores_of_rare_classes_are_those_of_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    y, w = rng.choice(4, 300, p=[0.7, 0.2, 0.1, 0.0]), rng.random(300)
+    predicted = np.where(rng.random(300) < 0.6, y, 0)
+    found = scores(BalancedHits(np.bincount(y, w, 4)), predicted, y, w)
+    assert found["accuracy"] == pytest.approx(accuracy_score(y, predicted, sample_weight=w))
+    wanted = balanced_accuracy_score(y, predicted, sample_weight=w)
+    assert found["balanced_accuracy"] == pytest.approx(wanted)
+    two, f = (y > 0).astype(int), np.round(rng.standard_normal(300) + y, 1)
+    tally = tally_of(Classification(), scoring="auc")
+    found = dict(zip(tally.sums, np.array(tally.of(f, two, w))[:, None], strict=True))
+    both = tally.scores(found, np.array([w.sum()]))
+    assert both["auc"][0] == pytest.approx(roc_auc_score(two, f, sample_weight=w))
+    assert both["accuracy"][0] == pytest.approx(accuracy_score(two, f > 0, sample_weight=w))
+
+
+# Hanley's and McNeil's error is for exponential decision values; these are normal ones.
+@pytest.mark.parametrize(
+    ("scoring", "close"), [("accuracy", 0.1), ("balanced-accuracy", 0.1), ("auc", 0.25)]
+)
+def test_standard_errors_are_the_spread_over_samples(scoring: str, close: float) -> None:
+    rng, found, n = np.random.default_rng(0), [], 400
+    for _ in range(1500):
+        y = (rng.random(n) < 0.15).astype(int)
+        f = rng.standard_normal(n) + 1.5 * y - 0.8
+        tally = tally_of(Classification(), scoring=scoring)
+        if scoring == "balanced-accuracy":
+            tally = BalancedHits(np.bincount(y).astype(float))
+        sums = tally.of(f if tally.takes_values else (f > 0).astype(int), y, np.ones(n))
+        of_sample = dict(zip(tally.sums, np.array(sums)[:, None], strict=True))
+        rows = np.full(1, float(n))
+        found.append([tally.scores(of_sample, rows)[tally.main], tally.errors(of_sample, rows)])
+    score, error = np.array(found)[:, :, 0].T
+    assert error.mean() == pytest.approx(score.std(), rel=close)
 
 
 def test_equal_targets_and_models_that_do_not_exist() -> None:

@@ -108,6 +108,8 @@ def _model(status: dict[str, Any]) -> list[tuple[str, str]]:
     lines = []
     if score is not None:
         rows = f"{score['rows']:,} held-out rows"
+        if score.get("largest_class") is not None:
+            rows += f", of which the largest class has {score['largest_class']:.4f}"
         found = scores_in(score)
         lines.append((found[0][0], f"{found[0][1]:.4f} on {rows}"))
         lines += [(name, f"{value:.4g}") for name, value in found[1:]]

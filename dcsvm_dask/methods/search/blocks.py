@@ -122,7 +122,8 @@ def score_blocks(
                             sums[places, fold] += tally.failed
                             continue
                         for place, of_C in zip(places, made_of.decide(across, tested), strict=True):
-                            sums[place, fold] += tally.of(split.predicted(of_C), truth, counts)
+                            predicted = split.predicted(of_C)
+                            sums[place, fold] += split.tallies[fold].of(predicted, truth, counts)
                 seconds += (time.perf_counter() - begin) / len(costs)
         advanced(done + 1, len(mine), "blocks", {"kernel_values": values})
     for number, name in enumerate(tally.sums):

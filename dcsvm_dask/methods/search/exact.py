@@ -90,7 +90,7 @@ def solve_candidate(
             )
     except InputError:  # rows are finite: it is the kernel that is impossible here
         point, failed = _no_point(y, C * split.weight[train], split.machines, task), True
-    values, rows, tally = point.kernel_values, 0.0, split.tally
+    values, rows, tally = point.kernel_values, 0.0, split.tallies[fold]
     sums = np.zeros(len(tally.sums))
     model = _model(made, X, y, split.machines, point.solutions, task)
     support = model.n_support

@@ -33,7 +33,8 @@ from dcsvm_dask.solvers import coefficient_rows, machines_of
 from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import StageId
-from dcsvm_dask.tasks import check_nu, main_score
+from dcsvm_dask.tasks import ACCURACY, SCORINGS, check_nu, main_score
+from dcsvm_dask.tasks.scores import SEARCH_SCORES
 
 METHOD = SEARCH
 EARLY, EXACT = "early", "exact"
@@ -87,6 +88,7 @@ class Search(Options):
     budget: int = parameter(1000, "steps of an SVM, at most, for each training row", least=1)
     held_out: int = parameter(0, "rows that are held out for all")
     refit: bool = parameter(True, "train the best candidate on all rows")
+    scoring: str = parameter(ACCURACY, "score of classes that ranks candidates", choices=SCORINGS)
 
     def __post_init__(self) -> None:
         for name, kind in (("C", "above 0"), ("gamma", "above 0"), ("coef0", "finite")):
@@ -443,7 +445,7 @@ def _describe_early(record: Record) -> str:
 def _describe_candidates(record: Record, solved: str) -> str:
     unsolved = f"; {record['unsolved']} not solved" if record["unsolved"] else ""
     count = counted(record["candidates"], "candidate")
-    return f"{count} {solved}, best {main_score(record)}{unsolved}"
+    return f"{count} {solved}, best {main_score(record, SEARCH_SCORES)}{unsolved}"
 
 
 STAGES = (

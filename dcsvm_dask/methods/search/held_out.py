@@ -36,7 +36,15 @@ from dcsvm_dask.storage.permute import permuted
 from dcsvm_dask.storage.rows import write_rows
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.spool import Column, RowSpool
-from dcsvm_dask.tasks import ONE_CLASS, Tally, Task, make_task, tally_of
+from dcsvm_dask.tasks import (
+    ACCURACY,
+    ONE_CLASS,
+    BalancedHits,
+    Tally,
+    Task,
+    make_task,
+    tally_of,
+)
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -103,8 +111,28 @@ class HeldOut:
 
     @cached_property
     def tally(self) -> Tally:
-        """How held-out rows are scored."""
-        return tally_of(self.problem.task, {"mean": self.origin})
+        """How held-out rows are scored; `tallies` take them in."""
+        scoring = self.problem.settings.options.get("scoring", ACCURACY)
+        return tally_of(self.problem.task, {"mean": self.origin}, scoring)
+
+    @cached_property
+    def tallies(self) -> list[Tally]:
+        """How the held-out rows of each fold are scored."""
+        if not isinstance(self.tally, BalancedHits):
+            return [self.tally] * len(self.folds)
+        return [BalancedHits(rows) for rows in self.held_out_classes]
+
+    @property
+    def held_out_classes(self) -> Vector:
+        """Held-out rows by fold and class, with their weights: shape (folds, n_classes)."""
+        if self.data is not None:
+            codes, n = self.data.read_codes(0, self.data.n_rows), self.data.n_rows
+            weights = self.data.read_weights(0, n)
+            return np.bincount(codes, weights, self.n_classes).astype(np.float64)[None]
+        place = self.fold * np.int64(self.n_classes) + self.codes
+        shape = len(self.folds), self.n_classes
+        found = np.bincount(place, self.problem.weights, math.prod(shape)).astype(np.float64)
+        return found.reshape(shape)
 
     def task_with(self, own: dict[str, float]) -> Task:
         """Return the task of a candidate: the run's, with an epsilon or a nu of its own."""
@@ -181,13 +209,18 @@ class HeldOut:
         return machines_of(self.n_classes, self.problem.settings.multiclass)
 
     def predicted(self, values: Vector) -> NDArray[Any]:
-        """Return the class or the target of each row, given the decision values of all SVMs."""
+        """Return the class of each row, given the decision values of all SVMs.
+
+        Or what the tally takes instead: the target, or the decision value of class 1.
+        """
         if self.targets is not None:
             return np.asarray(values[:, 0])
         multiclass = self.problem.settings.multiclass
         if self.n_classes > 2:
             return scheme_for(self.n_classes, multiclass).classes_of(values)
         positive = machines_of(2, multiclass)[0].positive
+        if self.tally.takes_values:
+            return np.asarray(values[:, 0] if positive == 1 else -values[:, 0])
         return np.where(values[:, 0] > 0, positive, 1 - positive)
 
     @property
@@ -253,7 +286,8 @@ def split_rows(run: RunFolder, attempt: Attempt, *, folds: int) -> Record:
     Writes ``fold`` of every variable and ``fold_of_row`` of every row of the data set (-1: trains
     always), or ``block`` of every row of the held-out data set. If there are several blocks, also
     these rows block after block: ``rows``, ``codes`` (or ``targets``) and, if they have some,
-    ``weights``.
+    ``weights``. The record has the share of the largest class of the held-out rows, where there
+    are classes.
 
     Parameters
     ----------
@@ -272,7 +306,8 @@ def split_rows(run: RunFolder, attempt: Attempt, *, folds: int) -> Record:
         shown = representatives(run.node(ARRANGE, "commit"))
         attempt.write("fold_of_row", by_row if shown is None else by_row[shown])
         attempt.write("fold", fold)
-        return {"folds": folds, "rows": data.n_rows, "variables": problem.n}
+        sizes = {"folds": folds, "rows": data.n_rows, "variables": problem.n}
+        return {**sizes, **_largest_class(problem, codes, problem.weights)}
     held = DataSet.open(run.header["holdout"])
     block = np.zeros(held.n_rows, dtype=np.int32)
     if run.node(ARRANGE, "commit").record["parts"]:
@@ -284,8 +319,17 @@ def split_rows(run: RunFolder, attempt: Attempt, *, folds: int) -> Record:
         "fingerprint": held.fingerprint,
         "deciding": len(np.unique(block)),  # blocks that have any of these rows
         "weighted": held.weights is not None,
+        **_largest_class(problem, held.read_y(0, held.n_rows), held.read_weights(0, held.n_rows)),
     }
     return {"folds": 0, "rows": data.n_rows, "variables": problem.n, **about}
+
+
+def _largest_class(problem: Problem, codes: NDArray[Any], weights: Vector | None) -> Record:
+    """Return the share of the largest class of scored rows, as an entry of a record, if any."""
+    if not problem.task.has_classes:
+        return {}
+    sums = np.bincount(codes, weights)
+    return {"largest_class": float(sums.max() / sums.sum())}
 
 
 def _write_sorted(

@@ -53,15 +53,14 @@ def merits(found: Scores, tally: Tally) -> Vector:
 def score_errors(found: Scores, tally: Tally) -> Vector:
     """Return the standard error of each candidate's main score.
 
-    Of a single set of held-out rows only that of an accuracy follows from the score; others have 0.
+    It is that of the mean over folds. Of a single set of held-out rows it follows from sums over
+    rows where the tally tells it; others have 0.
     """
-    rows = found["rows"]
-    known = rows > 0
-    each = tally.scores(found, np.where(known, rows, 1.0))[tally.main]
-    if tally.main == "accuracy" and rows.shape[1] == 1:
-        share = np.clip(each[:, 0], 0.0, 1.0)
-        return np.asarray(np.sqrt(share * (1.0 - share) / np.maximum(1.0, rows[:, 0])))
-    return standard_errors(each, known)
+    known = found["rows"] > 0
+    rows = np.where(known, found["rows"], 1.0)
+    if rows.shape[1] == 1:
+        return np.where(known, tally.errors(found, rows), 0.0)[:, 0]
+    return standard_errors(tally.scores(found, rows)[tally.main], known)
 
 
 def ranked(found: Scores, tally: Tally, places: list[int]) -> list[int]:

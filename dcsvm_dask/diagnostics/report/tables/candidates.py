@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dcsvm_dask.diagnostics.report.tables.records import Records
 from dcsvm_dask.diagnostics.report.tables.table import Table, table
-from dcsvm_dask.diagnostics.search import results
+from dcsvm_dask.diagnostics.search import results, tally_of_run
 from dcsvm_dask.methods.search.graph import METHOD
-from dcsvm_dask.tasks import Classification, Task, tally_of
+from dcsvm_dask.tasks import Classification, Tally, tally_of
 
 
-def columns(task: Task, searched: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Return the names of the columns for a task; `searched`: its parameters in the grid."""
-    tally = tally_of(task)
+def columns(tally: Tally, searched: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Return the names of the columns; `searched`: parameters of the task in the grid."""
     main, *others = tally.names
     return (
         "rank",
@@ -41,7 +40,7 @@ def candidates(records: Records) -> Table:
     The table of a run that is no search is empty.
     """
     if records.status["method"] != METHOD:
-        return table(columns(Classification()))
+        return table(columns(tally_of(Classification())))
     rows = results(records.run)
     searched = tuple(name for name in ("epsilon", "nu") if name in rows[0])
-    return table(columns(records.task, searched), rows)
+    return table(columns(tally_of_run(records.run), searched), rows)

@@ -23,7 +23,7 @@ from dcsvm_dask.diagnostics.search import (
     varied_in,
 )
 from dcsvm_dask.numbers import counted
-from dcsvm_dask.tasks.scores import LOWER_IS_BETTER, SCORES
+from dcsvm_dask.tasks.scores import LOWER_IS_BETTER, SEARCH_SCORES, SHARES
 
 ROW_HEIGHT, LEAST_HEIGHT = 34, 180
 DARK = 0.6
@@ -144,7 +144,7 @@ MOST_SHOWN = 50
 def pictures(main: str) -> tuple[tuple[str, str, str], ...]:
     """Return column, title and caption of each heat map, given the key of the main score."""
     name = main_name(main)
-    unit = " (%)" if main == "accuracy" else ""
+    unit = " (%)" if main in SHARES else ""
     return (
         (
             f"early_{main}",
@@ -170,12 +170,12 @@ def pictures(main: str) -> tuple[tuple[str, str, str], ...]:
 
 def main_name(main: str) -> str:
     """Return the name of the main score for users."""
-    return SCORES[main]
+    return SEARCH_SCORES[main]
 
 
-def score_shown(main: str) -> Callable[[Any], str]:
-    """Return what makes text of a main score, or of None."""
-    return text.percent if main == "accuracy" else text.number
+def score_shown(key: str) -> Callable[[Any], str]:
+    """Return what makes text of a score, or of None."""
+    return text.percent if key in SHARES else text.number
 
 
 def search_headlines(records: Records, tables: dict[str, Table]) -> list[tuple[str, str, str]]:
@@ -237,7 +237,11 @@ def search_section(records: Records, tables: dict[str, Table]) -> Section:
         *((key, key, text.number) for key in shown),
         (main, main_name(main), show),
         (f"{main}_std", "± over folds", show),
-        *((key, SCORES[key], show) for key in SCORES if key in found and key != main),
+        *(
+            (key, SEARCH_SCORES[key], score_shown(key))
+            for key in SEARCH_SCORES
+            if key in found and key != main
+        ),
         (f"early_{main}", "by blocks", show),
         (f"exact_{main}", "exact", show),
         ("early_seconds", "time by blocks", text.seconds),
