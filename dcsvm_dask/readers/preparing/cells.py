@@ -89,7 +89,8 @@ def hint_for_words(
     )
     policy = "--missing median, indicator or drop with " if refuses else ""
     return (
-        f"; where it is an empty cell, give {policy}--missing-words {shlex.quote(line.getvalue())}"
+        f"; where a word is an empty cell, give {policy}--missing-words "
+        f"{shlex.quote(line.getvalue())}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -39,11 +40,13 @@ class BadCellError(Exception):
         Name of its column.
     problem : str
         What is wrong, and what to do.
+    words : sequence of str
+        Words of the column that may stand for no value.
     """
 
-    def __init__(self, row: int, column: str, problem: str) -> None:
+    def __init__(self, row: int, column: str, problem: str, words: Sequence[str] = ()) -> None:
         super().__init__(problem)
-        self.row, self.column, self.problem = row, column, problem
+        self.row, self.column, self.problem, self.words = row, column, problem, words
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from dcsvm_dask.readers.preparing.cells import (
     PARTS,
     date_parts,
     flags_in,
-    hint_for_words,
     is_date,
     is_text,
     missing_of,
@@ -254,12 +253,9 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
     grouped = "," in word or word.count(".") > 1
     commas = grouped and all(_COMMA.fullmatch(one) for one in facts.words)
     if facts.n_numbers >= facts.n_wrong or commas:
-        hint = "; give --decimal , where a comma begins the decimals"
-        if not commas:
-            words = [] if any(map(str.isdigit, word)) else list(facts.words)
-            refuses = choices.missing == "refuse"
-            hint = hint_for_words(words, choices.missing_words, refuses=refuses)
-        raise BadCellError(row, name, f"is not a number: {word}{hint}")
+        hint = "; give --decimal , where a comma begins the decimals" if commas else ""
+        words = () if commas or any(map(str.isdigit, word)) else tuple(facts.words)
+        raise BadCellError(row, name, f"is not a number: {word}{hint}", words)
     signed = all(map(_SIGNS.fullmatch, facts.words))
     few = not facts.has_many and len(facts.words) <= MANY_CATEGORIES
     if choices.auto and few and not signed:

@@ -16,6 +16,7 @@ from dcsvm_dask.readers.columns import Expected, Layout, column_layout
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.preparing.cells import (
     empty_words,
+    hint_for_words,
     is_date,
     is_number,
     is_text,
@@ -247,7 +248,7 @@ class PreparedSource:
 
     def _learn_from(self, facts: list[ColumnFacts]) -> None:
         choices = self._choices
-        encoders, errors = [], list[str]()
+        encoders, errors, words = [], list[str](), dict[str, None]()
         for one in facts:
             if one.is_empty:
                 raise InputError(
@@ -257,6 +258,7 @@ class PreparedSource:
                 encoder = encoder_of(one, choices)
             except BadCellError as error:
                 errors.append(str(self._refused(error, error.row)).removeprefix(self.name))
+                words |= dict.fromkeys(error.words)
                 continue
             except InputError as error:
                 errors.append(f": {error}")
@@ -266,7 +268,12 @@ class PreparedSource:
         if errors:
             more = len(errors) - SAID
             left = f"\n{self.name}: {more} more columns need a choice" if more > 0 else ""
-            raise InputError("\n".join(self.name + one for one in errors[:SAID]) + left)
+            hint = hint_for_words(
+                list(words), choices.missing_words, refuses=choices.missing == "refuse"
+            )
+            if hint and len(errors) > 1:
+                hint = f"\n{self.name}: {hint.removeprefix('; ')}"
+            raise InputError("\n".join(self.name + one for one in errors[:SAID]) + left + hint)
         if not encoders:
             raise InputError(f"{self.name}: no column is left as a feature")
         has_names = self.table.names is not None

@@ -141,8 +141,8 @@ def test_words_among_numbers_are_named_as_empty_cells(far: bool, tmp_path: Path)
     with pytest.raises(InputError) as error:
         api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr")
     assert str(error.value).endswith(
-        f"line {n + 7}: column 1 ('area') is not a number: 'k.A.'; where it is an empty cell, give "
-        f"--missing median, indicator or drop with --missing-words {USUAL},{words}'"
+        f"line {n + 7}: column 1 ('area') is not a number: 'k.A.'; where a word is an empty "
+        f"cell, give --missing median, indicator or drop with --missing-words {USUAL},{words}'"
     )
     kept = shlex.split(str(error.value).rpartition("--missing-words ")[2])[0]
     found = api.ingest(
@@ -154,10 +154,20 @@ def test_words_among_numbers_are_named_as_empty_cells(far: bool, tmp_path: Path)
     assert found.feature_names == ["area"]
 
 
+def test_words_of_several_columns_have_one_answer(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("area,rooms,y\n1,2,0\n2,tba,1\nk.A.,3,1\n4,5,0\n")
+    with pytest.raises(InputError) as error:
+        api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr")
+    first, second, answer = str(error.value).splitlines()
+    assert first.endswith("line 4: column 1 ('area') is not a number: 'k.A.'")
+    assert second.endswith("line 3: column 2 ('rooms') is not a number: 'tba'")
+    assert answer.endswith(f"drop with --missing-words {USUAL},k.A.,tba'")
+
+
 def test_words_are_added_to_those_that_were_chosen(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("area,y\n1,0\n2,1\n3,1\nk. A.,1\n-,0\n")
     how: dict[str, Any] = {"missing": "drop", "missing_words": ["-"]}
-    with pytest.raises(InputError, match=r"; where it is .* give --missing-words '-,k. A.'$"):
+    with pytest.raises(InputError, match=r"; where a word is .* give --missing-words '-,k. A.'$"):
         api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", **how)
     (tmp_path / "t.csv").write_text("area,y\n1,0\n2,1\n3,1\n12k,1\n")
     with pytest.raises(InputError, match=r"is not a number: '12k'$"):
