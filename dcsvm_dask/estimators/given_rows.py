@@ -17,7 +17,12 @@ from dcsvm_dask.estimators.known_kernel import KnownRows, is_known, known_rows
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.readers.frames import is_frame
 from dcsvm_dask.readers.targets import MOST_TARGET
-from dcsvm_dask.runtime.clients import check_client, default_client, is_collection
+from dcsvm_dask.runtime.clients import (
+    check_client,
+    default_client,
+    gathered,
+    is_collection,
+)
 from dcsvm_dask.storage.rounding import RoundingLoss
 
 
@@ -77,7 +82,7 @@ def labelled_rows(
     _check_clients(estimator, X, y)
     if _is_given_values(estimator):
         return known_rows(estimator, X, y), _known_labels(X, y)
-    given = X
+    given = X = gathered(X)
     X, y = validate_data(
         estimator,
         X,
@@ -115,7 +120,7 @@ def training_targets(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.f
         If X or y cannot be used.
     """
     _check_clients(estimator, X, y)
-    given = X
+    given = X = gathered(X)
     if _is_given_values(estimator):
         X, y = known_rows(estimator, X, y), _known_targets(X, y)
     else:
@@ -164,7 +169,8 @@ def rows_alone(estimator: Any, X: Any) -> Rows:
     _check_clients(estimator, X, None)
     if _is_given_values(estimator):
         return known_rows(estimator, X)
-    return as_rows(validate_data(estimator, X, accept_sparse="csr", dtype=np.float32, order="C"))
+    how: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float32, "order": "C"}
+    return as_rows(validate_data(estimator, gathered(X), **how))
 
 
 def _is_given_values(estimator: Any) -> bool:
@@ -228,9 +234,8 @@ def rows_to_decide(estimator: Any, X: Any, like: Rows) -> Rows:
     like : Rows
         Training rows.
     """
-    found = as_rows(
-        validate_data(estimator, X, accept_sparse="csr", dtype=np.float32, order="C", reset=False)
-    )
+    how: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float32, "order": "C"}
+    found = as_rows(validate_data(estimator, gathered(X), reset=False, **how))
     if sparse.issparse(like) and not sparse.issparse(found):
         return sparse.csr_array(found)
     if not sparse.issparse(like) and sparse.issparse(found):

@@ -17,6 +17,7 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.runtime.clients import gathered
 from dcsvm_dask.solvers.smo.columns import take
 
 Vector = NDArray[np.float64]
@@ -78,7 +79,7 @@ class KnownKernel:
         """
         if self.function is None:
             how = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "reset": False}
-            found: Vector = _dense(validate_data(estimator, X, **how))
+            found: Vector = _dense(validate_data(estimator, gathered(X), **how))
         else:
             found = _computed(self.function, X, self.rows)
         if found.shape[1] != self.n_rows:
@@ -150,7 +151,7 @@ def known_rows(estimator: Any, X: Any, y: Any = None) -> KnownRows:
         how: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
         if y is not None:
             how |= {"multi_output": False}
-        found = validate_data(estimator, X, **({} if y is None else {"y": y}), **how)
+        found = validate_data(estimator, gathered(X), **({} if y is None else {"y": y}), **how)
         K = _dense(found if y is None else found[0])
     else:
         K = _computed(function, X, X)

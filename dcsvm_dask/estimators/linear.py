@@ -26,6 +26,7 @@ from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.kernels.rows import check_values
 from dcsvm_dask.kernels.threads import for_each
+from dcsvm_dask.runtime.clients import gathered
 from dcsvm_dask.solvers import (
     LinearSolution,
     machines_of,
@@ -205,6 +206,20 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
             converged = self._fit_each_class(solve, X, codes, C, how)
         warned.warn_unsolved(converged, self.tol)
         return self
+
+    def decision_function(self, X: Any) -> Vector:
+        """Return decision values; of two classes above 0 for ``classes_[1]``.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, n_features)
+
+        Returns
+        -------
+        ndarray, float64
+            Shape (n,), or (n, n_classes) for more than two classes.
+        """
+        return np.asarray(super().decision_function(gathered(X)))
 
     def _check_kind(self) -> None:
         """Refuse losses, penalties and schemes of classes that there are not."""

@@ -25,6 +25,7 @@ from dcsvm_dask.estimators.search_results import Scores
 from dcsvm_dask.estimators.search_warned import warn_choice
 from dcsvm_dask.estimators.searched import SEARCHED, searched
 from dcsvm_dask.estimators.svc import DCSVC
+from dcsvm_dask.runtime.clients import gathered
 from dcsvm_dask.tasks import is_several
 
 Index = NDArray[np.int64]
@@ -166,7 +167,7 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         how = searched(self._searched)
         candidates = self._candidates(how.axes)
         base = clone(self._searched)
-        given = X
+        given = X = gathered(X)
         known = KnownKernels.of(base, candidates, X)
         X, labels = how.checked(self, known.rows_to_check(candidates, X) if known else X, y)
         splits = self._splits(X, labels)
