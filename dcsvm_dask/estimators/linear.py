@@ -86,8 +86,8 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         the limit of large values. It has the dual solver only, which takes many passes where the
         means of features are large: centre them.
     class_weight : dict or "balanced", default None
-        Factors of C by label, or n / (n_classes n_c) for a class of n_c rows. Of more than two
-        classes each has its factor in its own SVM only, as in LIBLINEAR.
+        Factors of C by label, 0 or more, or n / (n_classes n_c) for a class of n_c rows. Of more
+        than two classes each has its factor in its own SVM only, as in LIBLINEAR.
     verbose : int or bool, default 0
         Whether progress is printed.
     random_state : int, RandomState or None, default None

@@ -69,7 +69,8 @@ class DCSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
     tol : float, default 1e-3
         Violation of the optimality conditions to stop at, as LIBSVM's ``-e``.
     class_weight : dict or "balanced", default None
-        Factors of C by label, or n / (n_classes n_c) for a class of n_c rows.
+        Factors of C by label, or n / (n_classes n_c) for a class of n_c rows. In memory a class of
+        factor 0 is left out.
     max_iter : int, default -1
         Most steps of two variables for each SVM, in memory and not as a run; -1: no limit.
     multiclass : {"ovo", "ovr"}, default "ovo"

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.svm import SVC
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import DCSVC, LinearDCSVC
+from dcsvm_dask.estimators import (
+    DCSVC,
+    BudgetedSVC,
+    CascadeSVC,
+    DCNuSVC,
+    DCSVMSearchCV,
+    LinearDCSVC,
+)
 
 
 @pytest.fixture
@@ -130,6 +139,34 @@ def test_bad_data_and_weights_are_refused(kind: Any, noise: Any) -> None:
             kind().fit(rows, labels, sample_weight=weight)
     with pytest.raises(ValueError, match="class_weight"):
         kind(class_weight="fair").fit(X, y)
+
+
+@pytest.mark.parametrize("weight", [-1.0, np.inf, np.nan, 1e200, "many"])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        DCSVC(),
+        DCNuSVC(nu=0.1),
+        BudgetedSVC(),
+        CascadeSVC(),
+        LinearDCSVC(),
+        LinearDCSVC(dual=False),
+        LinearDCSVC(penalty="l1"),
+        LinearDCSVC(multi_class="crammer_singer"),
+        DCSVMSearchCV(DCSVC(), {"C": [1.0]}),
+    ],
+)
+def test_weights_of_classes_that_are_not_possible(estimator: Any, weight: Any, noise: Any) -> None:
+    X, y = noise
+    X, y = X[y < 2], y[y < 2]
+    estimator = clone(estimator)
+    getattr(estimator, "estimator", estimator).set_params(class_weight={1: weight})
+    why = f"class-weight must be a number from 0 to 1e+100 for 1, got {weight!r}"
+    with pytest.raises(InputError, match=re.escape(why)):
+        estimator.fit(X, y)
+    if hasattr(estimator, "partial_fit"):
+        with pytest.raises(InputError, match="class-weight must be a number from 0"):
+            estimator.partial_fit(X, y, classes=[0, 1])
 
 
 @pytest.mark.parametrize("kind", [DCSVC, LinearDCSVC])
