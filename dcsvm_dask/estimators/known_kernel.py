@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _num_samples, validate_data
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime.clients import gathered
@@ -156,10 +156,10 @@ def known_rows(estimator: Any, X: Any, y: Any = None) -> KnownRows:
     else:
         K = _computed(function, X, X)
     if K.shape[0] != K.shape[1]:
-        what = "Precomputed matrix must be a square matrix."
-        if function is not None:
-            what = "kernel must return a square matrix of the training rows with themselves."
-        raise InputError(f"{what} Input is a {K.shape[0]}x{K.shape[1]} matrix.")
+        raise InputError(
+            "Precomputed matrix must be a square matrix. Input is a "
+            f"{K.shape[0]}x{K.shape[1]} matrix."
+        )
     _check_symmetric(K)
     digest = b""
     if getattr(estimator, "warm_start", False):
@@ -214,6 +214,11 @@ def _computed(function: Callable[[Any, Any], Any], X: Any, Z: Any) -> Vector:
         raise InputError(
             f"kernel returned an array of {found.ndim} axes: it must return a matrix, with a row "
             "for each of the first rows and a column for each of the second."
+        )
+    if found.shape != (wanted := (_num_samples(X), _num_samples(Z))):
+        raise InputError(
+            f"kernel returned a matrix of shape {found.shape}: of {wanted[0]} rows with "
+            f"{wanted[1]} others it must be of shape {wanted}."
         )
     if not np.isfinite(found).all():
         raise InputError("kernel returned values that are not finite: see the rows, or scale them.")

@@ -108,7 +108,7 @@ class DCSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
         A folder for the run, which is kept: `fit` goes on with what is there, `from_run` reads it.
         Its data lie beside it, as ``RUN.data.zarr``.
     client : distributed.Client, optional
-        Client of the Dask cluster that trains; by default this process does.
+        Client of the Dask cluster that trains; by default this process does. Pickles leave it out.
     callbacks : sequence of dcsvm_dask.Callback, optional
         Called with the progress of a run; see `dcsvm_dask.Callback`.
     random_state : int, RandomState or None, default None

@@ -132,10 +132,7 @@ def test_bad_data_and_weights_are_refused(kind: Any, noise: Any) -> None:
         (np.full((200, 4), 1e39), y, None, "too large for|infinity"),
         (X[:0], y[:0], None, "0 sample"),
     ):
-        with (
-            pytest.raises(ValueError, match=why),
-            np.errstate(over="ignore"),
-        ):
+        with pytest.raises(ValueError, match=why), np.errstate(over="raise"):
             kind().fit(rows, labels, sample_weight=weight)
     with pytest.raises(ValueError, match="class_weight"):
         kind(class_weight="fair").fit(X, y)
