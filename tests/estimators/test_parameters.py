@@ -211,6 +211,13 @@ def test_gamma_by_rule_is_that_of_svc(gamma: str, noise: Any) -> None:
         assert ours._kernel.gamma == pytest.approx(svc._gamma, rel=1e-6)
 
 
+def test_a_huge_c_overflows_nowhere(noise: Any) -> None:
+    X, y = noise[0][:50], noise[0][:50, 0] > 0
+    with np.errstate(over="raise"):
+        model = DCSVC(C=1e300).fit(X, y)
+    assert model.score(X, y) == 1.0
+
+
 @pytest.mark.parametrize("by_class", [False, True], ids=["weights of rows", "of classes"])
 def test_a_class_of_no_weight_is_as_if_absent(by_class: bool, noise: Any) -> None:
     # SVC mistakes the labels of the others for one another here, or fails.
