@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
+from uuid import uuid4
 
+from dcsvm_dask.api.ingesting import data_place, ingest, refuse_words
 from dcsvm_dask.api.resuming import resume
 from dcsvm_dask.api.run import Run
-from dcsvm_dask.api.training import Place, open_holdout, train
+from dcsvm_dask.api.training import (
+    Place,
+    execution_on_rows,
+    labels_and_run,
+    open_holdout,
+    task_of_rows,
+    train,
+)
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.pipeline.linear import as_begun
 from dcsvm_dask.pipeline.parameters import DEFAULT_INNER, LEVEL_TOL
 from dcsvm_dask.pipeline.training import Training
+from dcsvm_dask.readers.labels import Label
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
@@ -20,9 +31,14 @@ from dcsvm_dask.storage.run import RunFolder
 
 
 def train_or_resume(
-    data: Place,
-    run: Place,
+    data: Any,
+    y: Any = None,
+    run: Place | None = None,
     *,
+    label: str | int | None = None,
+    drop: Sequence[str] = (),
+    scale: str | None = None,
+    positive: Sequence[Label] | None = None,
     holdout: Place | None = None,
     execution: Execution | None = None,
     client: Any = None,
@@ -36,11 +52,14 @@ def train_or_resume(
 
     Parameters
     ----------
-    data : str or path
-        A data set, as `ingest` makes it; its train part.
+    data : str or path, or rows
+        A data set, as `ingest` makes it; its train part. Or rows, as `train` takes them: those of
+        a run that exists are taken in again, beside it, to see that they are the same.
+    y : array or series, shape (n,), optional
+        Labels of rows; by default a column of the data frame has them.
     run : str or path
         The folder or fsspec URL of the run, which may exist.
-    holdout, execution, client, quiet, report, progress, callbacks
+    label, drop, scale, positive, holdout, execution, client, quiet, report, progress, callbacks
         As `train` has them.
     **parameters
         Those of `train`. `tol`, `stop_at`, `max_rounds` and `committee` are goals, which may be
@@ -66,10 +85,20 @@ def train_or_resume(
         "progress": progress,
         "callbacks": callbacks,
     }
-    place, dataset = Location.of(run), DataSet.open(data)
+    y, place = labels_and_run(y, run)
+    words: dict[str, Any] = {"label": label, "drop": drop, "scale": scale, "positive": positive}
     if not (place / "run.json").exists():
-        return train(data, run, holdout=holdout, **how, **parameters)
+        return train(data, y, place, holdout=holdout, **words, **how, **parameters)
     training = Training.of(parameters)
+    if isinstance(data, str | os.PathLike | Location):
+        refuse_words(data, y, words)
+        dataset = DataSet.open(data)
+    else:
+        rows = data if y is None else (data, y)
+        execution = execution_on_rows(rows, execution, client)
+        words["task"] = task_of_rows(training)
+        how |= {"execution": execution, "client": None}
+        dataset = _data_of_same_rows(rows, place, execution.remote, words)
     header = RunFolder.open(place).header
     training = as_begun(training, str(header["settings"].get("method")))
     differing = differences(training, dataset, header, holdout)
@@ -82,7 +111,29 @@ def train_or_resume(
             f"{place}: was begun otherwise ({told}); give what it was begun with, or name another "
             "run"
         )
-    return resume(place, data=data, **how, **training.goals.to_json())
+    return resume(place, data=dataset.url, **how, **training.goals.to_json())
+
+
+def _data_of_same_rows(rows: Any, run: Location, client: Any, words: dict[str, Any]) -> DataSet:
+    """Return the data set of a run, which was made of these rows.
+
+    Raises
+    ------
+    InputError
+        If the run was begun with others.
+    """
+    # Beside the run, as all workers write there: Dask's rows are taken in where they are.
+    again = Location.of(f"{run.url}.{uuid4().hex[:8]}.zarr", writable=True)
+    try:
+        fingerprint = ingest(rows, again, client=client, **words).fingerprint
+    finally:
+        again.delete()
+    if fingerprint != RunFolder.open(run).header["data"]["fingerprint"]:
+        raise InputError(
+            f"{run}: was begun with other rows; give those it was begun with, name another run, or "
+            f"go on with resume({run.url!r})"
+        )
+    return DataSet.open(data_place(run))
 
 
 def differences(

@@ -215,27 +215,48 @@ def train(
     """
     training = Training.of(parameters)
     follow = followers(callbacks, quiet=quiet, progress=progress)
-    if run is None:
-        y, run = None, y
-    if not isinstance(run, str | os.PathLike | Location):
-        raise InputError("run: name a folder, as in train(DATA, RUN) or train(X, y, RUN)")
-    place = Location.of(run, writable=True)
+    y, place = labels_and_run(y, run)
     words: dict[str, Any] = {"label": label, "drop": drop, "scale": scale, "positive": positive}
     if isinstance(data, str | os.PathLike | Location):
         refuse_words(data, y, words)
         dataset, execution = DataSet.open(data), on_client(execution, client)
         return _trained(training, dataset, place, holdout, execution, follow, report)
-    words["task"] = "classification" if training.task == "auto" else training.task
+    words["task"] = task_of_rows(training)
     rows = data if y is None else (data, y)
-    if execution is None and client is None and is_collection(rows):
-        client = default_client()
-    execution = on_client(execution, client)
+    execution = execution_on_rows(rows, execution, client)
     refuse_existing(place)
     say = Announcer(place.url, follow).say
     available_memory(execution, place.url, data_place(place).url, say=say)
     where, tell = execution.remote, partial(say, doing=True)
     with data_for_run(rows, place, where, report=tell, **words) as dataset:
         return _trained(training, dataset, place, holdout, execution, follow, report)
+
+
+def labels_and_run(y: Any, run: Any) -> tuple[Any, Location]:
+    """Return the labels, or None, and the run of a call as (DATA, RUN) or (X, y, RUN).
+
+    Raises
+    ------
+    InputError
+        If no run is named.
+    """
+    if run is None:
+        y, run = None, y
+    if not isinstance(run, str | os.PathLike | Location):
+        raise InputError("run: name a folder, as in train(DATA, RUN) or train(X, y, RUN)")
+    return y, Location.of(run, writable=True)
+
+
+def task_of_rows(training: Training) -> str:
+    """Return the task for which rows are taken in."""
+    return "classification" if training.task == "auto" else str(training.task)
+
+
+def execution_on_rows(rows: Any, execution: Execution | None, client: Any) -> Execution:
+    """Return where to run; of Dask collections where nobody says on the client that Dask takes."""
+    if execution is None and client is None and is_collection(rows):
+        client = default_client()
+    return on_client(execution, client)
 
 
 def _trained(

@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils import compute_class_weight
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import costs, given_rows
@@ -197,10 +196,8 @@ class BudgetedSVC(ClassifierMixin, Budgeted):
                 f"y has the label {unknown.tolist()[0]!r}, which is not one of classes: "
                 f"{self.classes_.tolist()}."
             )
-        self.class_weight_ = compute_class_weight(
-            self.class_weight, classes=self.classes_, y=self.classes_
-        )
         codes = np.searchsorted(self.classes_, y).astype(np.int32)
+        costs.weigh_classes(self, codes)
         C = costs.row_bounds(X, sample_weight, float(self.C)) * self.class_weight_[codes]
         if first:
             self._total = 0

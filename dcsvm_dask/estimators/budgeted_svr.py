@@ -16,6 +16,7 @@ from dcsvm_dask.estimators.budgeted import Budgeted
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.models.model import Model
+from dcsvm_dask.runtime.clients import gathered
 from dcsvm_dask.tasks import Dual, Regression
 
 
@@ -116,7 +117,7 @@ random_state, n_jobs
         self
         """
         self._check()
-        first = not hasattr(self, "t_")
+        X, first = gathered(X), not hasattr(self, "t_")
         if not first:
             validate_data(self, X, skip_check_array=True, reset=False)
         names = getattr(self, "feature_names_in_", None)

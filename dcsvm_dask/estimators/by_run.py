@@ -53,7 +53,7 @@ class ByRun(WithClient, TellsCallbacks, ClassifierMixin, BaseEstimator):
         A folder for the run, which is kept and gone on with; its data lie beside it, as
         ``RUN.data.zarr``.
     client : distributed.Client, optional
-        Client of the Dask cluster that trains; by default this process does.
+        Client of the Dask cluster that trains; by default this process does. Pickles leave it out.
     random_state : int, RandomState or None, default None
         Seed of all random choices. None is 0.
     n_jobs : int or None, default -1

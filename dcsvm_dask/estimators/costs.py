@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
-from dcsvm_dask.checks import is_a
+from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.tasks.dual import UNBOUNDED
 
 LARGEST_WEIGHT = 1e100
+"""Of a row or a class: products of two are finite."""
 
 
 def bounds(
@@ -47,9 +48,7 @@ def bounds(
         If weights cannot be used, or only one class has rows of a weight above 0.
     """
     found = penalties(estimator, X, codes, sample_weight, infinite=infinite)
-    found = found * estimator.class_weight_[codes]
-    _check_classes(codes, found)
-    return np.asarray(found)
+    return np.asarray(found * estimator.class_weight_[codes])
 
 
 def penalties(
@@ -80,7 +79,7 @@ def penalties(
     weigh_classes(estimator, codes)
     weights = weights_of(X, sample_weight)
     found = np.full(len(codes), C) if weights is None else C * weights
-    _check_classes(codes, found)
+    _check_classes(codes, found * estimator.class_weight_[codes])
     return found
 
 
@@ -92,6 +91,11 @@ def weigh_classes(estimator: Any, codes: NDArray[np.int32]) -> None:
     estimator : estimator
         With ``classes_``.
     codes : ndarray, shape (n,), int32
+
+    Raises
+    ------
+    ValueError
+        If weights are given that are no numbers from 0 to `LARGEST_WEIGHT`.
     """
     n_classes = len(estimator.classes_)
     estimator.class_weight_ = (
@@ -182,6 +186,11 @@ def _by_rule(class_weight: Any) -> bool:
 
 def _of_classes(estimator: Any) -> NDArray[np.float64]:
     """Return the weights of classes that a dict gives by their labels."""
+    if isinstance(estimator.class_weight, dict):
+        for label, weight in estimator.class_weight.items():
+            possible = is_a(weight, numbers.Real) and 0 <= weight <= LARGEST_WEIGHT
+            wanted = f"a number from 0 to {LARGEST_WEIGHT:g} for {label}"
+            check(possible, "class_weight", weight, wanted)
     return np.asarray(
         compute_class_weight(
             estimator.class_weight, classes=estimator.classes_, y=estimator.classes_

@@ -17,7 +17,12 @@ from dcsvm_dask.estimators.known_kernel import KnownRows, is_known, known_rows
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.readers.frames import is_frame
 from dcsvm_dask.readers.targets import MOST_TARGET
-from dcsvm_dask.runtime.clients import check_client, default_client, is_collection
+from dcsvm_dask.runtime.clients import (
+    check_client,
+    default_client,
+    gathered,
+    is_collection,
+)
 from dcsvm_dask.storage.rounding import RoundingLoss
 
 
@@ -77,17 +82,8 @@ def labelled_rows(
     _check_clients(estimator, X, y)
     if _is_given_values(estimator):
         return known_rows(estimator, X, y), _known_labels(X, y)
-    given = X
-    X, y = validate_data(
-        estimator,
-        X,
-        y,
-        accept_sparse="csr",
-        dtype=np.float32,
-        order="C",
-        multi_output=False,
-        reset=reset,
-    )
+    given = X = gathered(X)
+    X, y = _validated(estimator, X, y, multi_output=False, reset=reset)
     y = column_or_1d(y, warn=True)
     check_classification_targets(y)
     _warn_rounded(given, X, names_of(estimator), stacklevel)
@@ -115,13 +111,11 @@ def training_targets(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.f
         If X or y cannot be used.
     """
     _check_clients(estimator, X, y)
-    given = X
+    given = X = gathered(X)
     if _is_given_values(estimator):
         X, y = known_rows(estimator, X, y), _known_targets(X, y)
     else:
-        X, y = validate_data(
-            estimator, X, y, accept_sparse="csr", dtype=np.float32, order="C", y_numeric=True
-        )
+        X, y = _validated(estimator, X, y, y_numeric=True)
     y = column_or_1d(y, warn=True)
     try:
         targets = y.astype(np.float64) + 0.0
@@ -164,7 +158,14 @@ def rows_alone(estimator: Any, X: Any) -> Rows:
     _check_clients(estimator, X, None)
     if _is_given_values(estimator):
         return known_rows(estimator, X)
-    return as_rows(validate_data(estimator, X, accept_sparse="csr", dtype=np.float32, order="C"))
+    return as_rows(_validated(estimator, gathered(X)))
+
+
+def _validated(estimator: Any, X: Any, *y: Any, **how: Any) -> Any:
+    """Return rows in float32, and y where it is given, as scikit-learn checks them."""
+    how |= {"accept_sparse": "csr", "dtype": np.float32, "order": "C"}
+    with np.errstate(over="ignore"):  # what float32 cannot hold is refused as infinite
+        return validate_data(estimator, X, *y, **how)
 
 
 def _is_given_values(estimator: Any) -> bool:
@@ -228,9 +229,7 @@ def rows_to_decide(estimator: Any, X: Any, like: Rows) -> Rows:
     like : Rows
         Training rows.
     """
-    found = as_rows(
-        validate_data(estimator, X, accept_sparse="csr", dtype=np.float32, order="C", reset=False)
-    )
+    found = as_rows(_validated(estimator, gathered(X), reset=False))
     if sparse.issparse(like) and not sparse.issparse(found):
         return sparse.csr_array(found)
     if not sparse.issparse(like) and sparse.issparse(found):

@@ -14,9 +14,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _num_samples, validate_data
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.runtime.clients import gathered
 from dcsvm_dask.solvers.smo.columns import take
 
 Vector = NDArray[np.float64]
@@ -78,7 +79,7 @@ class KnownKernel:
         """
         if self.function is None:
             how = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "reset": False}
-            found: Vector = _dense(validate_data(estimator, X, **how))
+            found: Vector = _dense(validate_data(estimator, gathered(X), **how))
         else:
             found = _computed(self.function, X, self.rows)
         if found.shape[1] != self.n_rows:
@@ -150,15 +151,15 @@ def known_rows(estimator: Any, X: Any, y: Any = None) -> KnownRows:
         how: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "order": "C"}
         if y is not None:
             how |= {"multi_output": False}
-        found = validate_data(estimator, X, **({} if y is None else {"y": y}), **how)
+        found = validate_data(estimator, gathered(X), **({} if y is None else {"y": y}), **how)
         K = _dense(found if y is None else found[0])
     else:
         K = _computed(function, X, X)
     if K.shape[0] != K.shape[1]:
-        what = "Precomputed matrix must be a square matrix."
-        if function is not None:
-            what = "kernel must return a square matrix of the training rows with themselves."
-        raise InputError(f"{what} Input is a {K.shape[0]}x{K.shape[1]} matrix.")
+        raise InputError(
+            "Precomputed matrix must be a square matrix. Input is a "
+            f"{K.shape[0]}x{K.shape[1]} matrix."
+        )
     _check_symmetric(K)
     digest = b""
     if getattr(estimator, "warm_start", False):
@@ -213,6 +214,11 @@ def _computed(function: Callable[[Any, Any], Any], X: Any, Z: Any) -> Vector:
         raise InputError(
             f"kernel returned an array of {found.ndim} axes: it must return a matrix, with a row "
             "for each of the first rows and a column for each of the second."
+        )
+    if found.shape != (wanted := (_num_samples(X), _num_samples(Z))):
+        raise InputError(
+            f"kernel returned a matrix of shape {found.shape}: of {wanted[0]} rows with "
+            f"{wanted[1]} others it must be of shape {wanted}."
         )
     if not np.isfinite(found).all():
         raise InputError("kernel returned values that are not finite: see the rows, or scale them.")

@@ -26,6 +26,7 @@ from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.kernels.rows import check_values
 from dcsvm_dask.kernels.threads import for_each
+from dcsvm_dask.runtime.clients import gathered
 from dcsvm_dask.solvers import (
     LinearSolution,
     machines_of,
@@ -85,8 +86,8 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         the limit of large values. It has the dual solver only, which takes many passes where the
         means of features are large: centre them.
     class_weight : dict or "balanced", default None
-        Factors of C by label, or n / (n_classes n_c) for a class of n_c rows. Of more than two
-        classes each has its factor in its own SVM only, as in LIBLINEAR.
+        Factors of C by label, 0 or more, or n / (n_classes n_c) for a class of n_c rows. Of more
+        than two classes each has its factor in its own SVM only, as in LIBLINEAR.
     verbose : int or bool, default 0
         Whether progress is printed.
     random_state : int, RandomState or None, default None
@@ -205,6 +206,20 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
             converged = self._fit_each_class(solve, X, codes, C, how)
         warned.warn_unsolved(converged, self.tol)
         return self
+
+    def decision_function(self, X: Any) -> Vector:
+        """Return decision values; of two classes above 0 for ``classes_[1]``.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, n_features)
+
+        Returns
+        -------
+        ndarray, float64
+            Shape (n,), or (n, n_classes) for more than two classes.
+        """
+        return np.asarray(super().decision_function(gathered(X)))
 
     def _check_kind(self) -> None:
         """Refuse losses, penalties and schemes of classes that there are not."""

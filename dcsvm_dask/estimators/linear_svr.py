@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.linear_model._base import LinearModel
 
@@ -17,6 +17,7 @@ from dcsvm_dask.estimators.variables import variables_of
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.kernels.rows import check_values
 from dcsvm_dask.pipeline.parameters import check_value
+from dcsvm_dask.runtime.clients import gathered
 from dcsvm_dask.solvers import solve_linear_dual, solve_linear_primal
 from dcsvm_dask.tasks import Regression
 from dcsvm_dask.tasks.units import Units
@@ -173,3 +174,16 @@ class LinearDCSVR(RegressorMixin, LinearModel):
         self.violation_ = unit * found.violation if dual else found.violation
         warned.warn_unsolved([found.converged], self.tol)
         return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return predicted targets.
+
+        Parameters
+        ----------
+        X : array-like or sparse, shape (n, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n,), float64
+        """
+        return np.asarray(super().predict(gathered(X)))

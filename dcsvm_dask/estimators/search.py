@@ -23,8 +23,9 @@ from dcsvm_dask.estimators.search_fits import fit_scores
 from dcsvm_dask.estimators.search_known import KnownKernels
 from dcsvm_dask.estimators.search_results import Scores
 from dcsvm_dask.estimators.search_warned import warn_choice
-from dcsvm_dask.estimators.searched import SEARCHED, searched
+from dcsvm_dask.estimators.searched import SEARCHED, scorer_of, searched
 from dcsvm_dask.estimators.svc import DCSVC
+from dcsvm_dask.runtime.clients import gathered
 from dcsvm_dask.tasks import is_several
 
 Index = NDArray[np.int64]
@@ -63,10 +64,10 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         values of all rows with all), gamma, degree and coef0; of C or nu, or both, as the estimator
         has them; and of the epsilon of `DCSVR`.
     scoring : str or callable, default None
-        A scorer of scikit-learn; None: accuracy of classes, R^2 of targets, the negative mean
-        pinball loss of `DCQuantileSVR` at its quantile, the AUC of the decision values of
-        `DCOneClassSVM`. Accuracy hides rare classes: "balanced_accuracy" or "roc_auc" do not. As
-        in GridSearchCV it does not follow from the estimator's class weights.
+        One scorer of scikit-learn, of predict or decision_function; None: accuracy of classes, R^2
+        of targets, the negative mean pinball loss of `DCQuantileSVR` at its quantile, the AUC of
+        the decision values of `DCOneClassSVM`. Accuracy hides rare classes: "balanced_accuracy" or
+        "roc_auc" do not. As in GridSearchCV it does not follow from the estimator's class weights.
     cv : int, splitter or iterable, default None
         As GridSearchCV has it; None: 5 folds, which are stratified for classifiers.
     refit : bool or callable, default True
@@ -167,7 +168,7 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         how = searched(self._searched)
         candidates = self._candidates(how.axes)
         base = clone(self._searched)
-        given = X
+        given = X = gathered(X)
         known = KnownKernels.of(base, candidates, X)
         X, labels = how.checked(self, known.rows_to_check(candidates, X) if known else X, y)
         splits = self._splits(X, labels)
@@ -176,7 +177,7 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
             raise InputError(
                 "cv holds out rows of one label only, which have no AUC: give a StratifiedKFold."
             )
-        scorer, threads = check_scoring(base, scoring=scoring), checking.threads_of(self.n_jobs)
+        scorer, threads = scorer_of(base, scoring), checking.threads_of(self.n_jobs)
         with one_thread_each():
             if isinstance(base, DCSVC):
                 found = block_scores(
@@ -268,12 +269,13 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
 
     def _candidates(self, axes: tuple[str, ...]) -> list[dict[str, Any]]:
         """Return the parameters of all candidates; check the others."""
-        if not callable(self.refit):
-            checking.check_flags(self, "refit")
         if not (isinstance(self.scoring, str | None) or callable(self.scoring)):
             raise InputError(
-                f"scoring is {self.scoring!r:.80}; give the name of one scorer, or a callable."
+                f"scoring is {self.scoring!r:.80}; give the name of one scorer of predict or "
+                "decision_function, or a callable; take GridSearchCV for several metrics."
             )
+        if not callable(self.refit):
+            checking.check_flags(self, "refit")
         if not isinstance(self.param_grid, dict | list) or not self.param_grid:
             raise InputError("param_grid is missing: give lists of values, as for GridSearchCV.")
         candidates = [dict(one) for one in ParameterGrid(self.param_grid)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import make_scorer, mean_pinball_loss
+from sklearn.metrics import check_scoring, make_scorer, mean_pinball_loss
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import given_rows
@@ -101,3 +101,38 @@ def searched(estimator: Any) -> Searched:
     if hasattr(estimator, "steps"):
         hint = "; put the search as the last step of the pipeline, or use GridSearchCV"
     raise InputError(f"estimator is a {type(estimator).__name__}: give {given}{hint}.")
+
+
+def scorer_of(estimator: Any, scoring: Any) -> Callable[[Any, Any, Any], float]:
+    """Return the scorer of candidates, of which decisions are known rather than models.
+
+    Parameters
+    ----------
+    estimator : estimator
+    scoring : str, callable or None
+        As `check_scoring` takes it.
+
+    Returns
+    -------
+    callable
+        Takes what stands for a fitted estimator, rows and their labels or targets. Raises an
+        InputError where the scorer asks for more than a search has, or scores by several metrics.
+    """
+    scorer = check_scoring(estimator, scoring=scoring)
+
+    def scored(model: Any, X: Any, y: NDArray[Any]) -> float:
+        try:
+            found = scorer(model, X, y)
+        except AttributeError as error:  # of scorers of probabilities, for one
+            raise InputError(
+                f"scoring is {scoring!r:.80}, which asks for more than predict and "
+                "decision_function: give a scorer of these, or take GridSearchCV."
+            ) from error
+        if isinstance(found, dict):
+            raise InputError(
+                f"scoring returned the metrics {', '.join(map(str, found)):.80}: let it return one "
+                "number, or take GridSearchCV for several metrics."
+            )
+        return float(found)
+
+    return scored

@@ -69,7 +69,8 @@ class DCSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
     tol : float, default 1e-3
         Violation of the optimality conditions to stop at, as LIBSVM's ``-e``.
     class_weight : dict or "balanced", default None
-        Factors of C by label, or n / (n_classes n_c) for a class of n_c rows.
+        Factors of C by label, or n / (n_classes n_c) for a class of n_c rows. In memory a class of
+        factor 0 is left out.
     max_iter : int, default -1
         Most steps of two variables for each SVM, in memory and not as a run; -1: no limit.
     multiclass : {"ovo", "ovr"}, default "ovo"
@@ -107,7 +108,7 @@ class DCSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
         A folder for the run, which is kept: `fit` goes on with what is there, `from_run` reads it.
         Its data lie beside it, as ``RUN.data.zarr``.
     client : distributed.Client, optional
-        Client of the Dask cluster that trains; by default this process does.
+        Client of the Dask cluster that trains; by default this process does. Pickles leave it out.
     callbacks : sequence of dcsvm_dask.Callback, optional
         Called with the progress of a run; see `dcsvm_dask.Callback`.
     random_state : int, RandomState or None, default None

@@ -34,7 +34,8 @@ def check_goals(goals: Goals, levels: int | None = None, rounds: int = 0) -> Non
     if levels is not None and goals.stop_at > levels:
         raise InputError(
             f"stop-at: there is no level {goals.stop_at}: this run has {levels} level(s); "
-            "give a lower level, or more levels"
+            "give a lower level, 0 for the exact model, or train with more levels (--levels, in "
+            "Python levels= of dcsvm_dask.train)"
         )
 
 

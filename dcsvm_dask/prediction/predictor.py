@@ -237,6 +237,7 @@ class Predictor:
     def evaluate(
         self,
         data: Any,
+        y: Any = None,
         *,
         mode: str | None = None,
         level: int | None = None,
@@ -252,6 +253,8 @@ class Predictor:
         ----------
         data : str or path, data frame, or tuple (X, y)
             A data set, a raw file or a frame with labels, or rows and labels.
+        y : array or series, shape (n,), optional
+            Labels, or targets, of rows or a frame: ``evaluate(X, y)`` is ``evaluate((X, y))``.
         mode : {"exact", "early", "naive", "committee"}, optional
             See the class for the default.
         level : int, optional
@@ -291,9 +294,11 @@ class Predictor:
             If there is no such model, or the rows or labels do not fit it.
         """
         choice = self._choose(mode, level, precision)
+        if y is not None and isinstance(data, str | os.PathLike):
+            raise InputError(f"y: is for rows; {data} has its own labels: leave it out")
         return predicting.evaluate(
             self.folder,
-            data,
+            data if y is None else (data, y),
             choice,
             execution or Execution(),
             self._announcer(quiet=quiet),

@@ -54,3 +54,15 @@ def is_collection(given: Any) -> bool:
 
     parts = given if isinstance(given, tuple) else (given,)
     return any(dask.is_dask_collection(part) for part in parts)
+
+
+def gathered(X: Any) -> Any:
+    """Return a data frame of Dask as one of pandas, whose columns have names; others as they are.
+
+    Parameters
+    ----------
+    X : Any
+        Rows.
+    """
+    is_dask_frame = hasattr(type(X), "columns") and is_collection(X)
+    return X.compute() if is_dask_frame else X

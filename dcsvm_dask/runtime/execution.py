@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods import resources
 from dcsvm_dask.runtime.arrival import WAIT_SECONDS
@@ -71,12 +73,10 @@ class Execution:
             raise InputError(
                 "memory-limit is for local workers; workers of a scheduler have their own"
             )
-        if self.time_budget is not None and not self.time_budget > 0:
-            raise InputError(
-                f"time-budget must be a positive number of seconds, got {self.time_budget}"
-            )
-        if self.wait is not None and not self.wait > 0:
-            raise InputError(f"wait must be a positive number of seconds, got {self.wait}")
+        for name in ("time_budget", "wait"):
+            seconds = getattr(self, name)
+            possible = seconds is None or (is_a(seconds, numbers.Real) and seconds > 0)
+            check(possible, name, seconds, "a positive number of seconds")
 
     @property
     def patience(self) -> float:

@@ -140,7 +140,8 @@ def _within(
         upper = np.where(kinks & (side < 0.0), 0.0, upper)
     bound = np.where(step < 0.0, lower, upper)
     room = np.full(len(beta), np.inf)
-    np.divide(bound - beta, step, out=room, where=step != 0.0)
+    with np.errstate(over="ignore"):  # of a huge bound there is room without end
+        np.divide(bound - beta, step, out=room, where=step != 0.0)
     part = min(1.0, float(room.min()))
     blocked = room <= part if part < 1.0 else np.zeros(len(beta), dtype=np.bool_)
     return np.where(blocked, bound, np.clip(beta + part * step, lower, upper)), blocked

@@ -93,6 +93,21 @@ def test_a_resume_needs_the_run_alone(tmp_path: Path) -> None:
     assert decided(further) == decided(wanted)
 
 
+@pytest.mark.parametrize("rows", [(X, Y), in_dask()], ids=["in memory", "of Dask"])
+def test_a_run_of_rows_goes_on_with_the_same_rows(rows: tuple[Any, Any], tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    api.train_or_resume(*rows, run, tol=0.1, **HOW)
+    again = api.train_or_resume(*rows, run, tol=1e-4, **HOW)
+    assert again.status()["state"] == "complete"
+    assert again.folder.header["goals"]["tol"] == 1e-4
+    for others in ((-X, Y), (X[1:], Y[1:]), (X, Y[::-1])):
+        with pytest.raises(InputError, match=r"begun with other rows; .* go on with resume\('"):
+            api.train_or_resume(*others, run, **HOW)
+    with pytest.raises(InputError, match=r"begun otherwise \(gamma"):
+        api.train_or_resume(*rows, run, **HOW | {"gamma": 3.0})
+    assert names(tmp_path) == ["run", "run.data.zarr"]
+
+
 @pytest.mark.parametrize("left", ["whole", "begun"])
 def test_what_an_attempt_to_begin_has_left_is_replaced(
     left: str, wanted: bytes, tmp_path: Path
@@ -155,7 +170,7 @@ def test_calls_that_say_too_little_or_too_much_are_one_sentence(tmp_path: Path) 
         (lambda: api.train(tmp_path / "data.zarr", tmp_path / "run", **HOW), "scale: is for rows"),
         (lambda: api.train(tmp_path / "data.zarr", Y, tmp_path / "run", **words), "y: is for rows"),
         (lambda: api.search(X, tmp_path / "run"), r"must be given by its path, got numpy\.ndarray"),
-        (lambda: api.train_or_resume(in_dask()[0], tmp_path / "run"), "make one of rows by"),
+        (lambda: api.train_or_resume(X, Y, **HOW), "run: name a folder"),
         (lambda: api.plan(in_dask()[0], gamma=1.0), "make one of rows by"),
     ):
         with pytest.raises(InputError, match=says):

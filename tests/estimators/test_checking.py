@@ -9,16 +9,19 @@ import numpy as np
 import pytest
 import zarr
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import (
     DCSVC,
     DCSVR,
+    BudgetedSVC,
+    BudgetedSVR,
     DCNuSVC,
     DCNuSVR,
     DCOneClassSVM,
     DCQuantileSVR,
+    DCSVMSearchCV,
     LinearDCSVC,
     LinearDCSVR,
 )
@@ -218,3 +221,45 @@ def test_weights_whose_products_are_not_finite_are_refused(kind: Any) -> None:
 def test_words_are_no_targets(estimator: Any, wine: Any) -> None:
     with pytest.raises(InputError, match="y holds 'barolo', and a regressor learns numbers"):
         estimator.fit(wine[0], WORDS[wine[1]])
+
+
+@pytest.mark.parametrize("fitted_to", ["pandas", "dask"])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        DCSVC(),
+        DCSVC(kernel="precomputed"),
+        DCNuSVC(nu=0.2),
+        DCSVR(),
+        DCOneClassSVM(),
+        LinearDCSVC(C=0.01),
+        LinearDCSVR(C=0.01, tol=1e-2),
+        BudgetedSVC(budget=20),
+        BudgetedSVR(budget=20),
+        DCSVMSearchCV(DCSVC(), {"C": [1.0]}, cv=2),
+    ],
+)
+def test_names_of_dask_s_columns(estimator: Any, fitted_to: str, wine: Any) -> None:
+    pd = pytest.importorskip("pandas")
+    import dask.dataframe as dd
+
+    X, y = wine
+    X = X @ X.T if getattr(estimator, "kernel", None) == "precomputed" else X
+    here = pd.DataFrame(X, columns=[f"x{k}" for k in range(X.shape[1])])
+    there = dd.from_pandas(here, npartitions=3)
+    given, later = (here, there) if fitted_to == "pandas" else (there, here)
+    targets = X[:, 0] if is_regressor(estimator) else y
+    model = clone(estimator).fit(given, targets)
+    assert list(model.feature_names_in_) == list(here.columns)
+    np.testing.assert_array_equal(model.predict(later), model.predict(given))
+    methods = [name for name in ("predict", "decision_function") if hasattr(model, name)]
+    for frame in (later, given):
+        for name in methods:
+            with pytest.raises(ValueError, match="same order"):
+                getattr(model, name)(frame[frame.columns[::-1]])
+    if hasattr(model, "score"):
+        with pytest.raises(ValueError, match="same order"):
+            model.score(later[later.columns[::-1]], targets)
+    if hasattr(model, "partial_fit"):
+        with pytest.raises(ValueError, match="same order"):
+            model.partial_fit(later[later.columns[::-1]], targets)

@@ -234,7 +234,8 @@ K3 = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 2.0]])
         ({"kernel": "precomputed"}, K3 + np.eye(3, k=1), "is not symmetric: .* rows 0 and 1 is 2"),
         ({"kernel": "precomputed"}, K3 * np.nan, "NaN"),
         ({"kernel": lambda X, Z: X @ Z.T * np.inf}, K3, "kernel returned values that are not fin"),
-        ({"kernel": lambda X, Z: X}, K3[:, :2], "kernel must return a square matrix"),
+        ({"kernel": lambda X, Z: X}, K3[:, :2], r"of shape \(3, 2\): of 3 rows with 3 others"),
+        ({"kernel": lambda X, Z: K3[:2, :2]}, K3, r"it must be of shape \(3, 3\)"),
         ({"kernel": lambda X, Z: X[0]}, K3, "kernel returned an array of 1 axes"),
         ({"kernel": "precomputed", "stop_at": 1}, K3, "stop_at is not possible with a kernel"),
         ({"kernel": linear, "run": "somewhere"}, K3, "run is not possible with a kernel"),
@@ -246,6 +247,14 @@ def test_what_is_no_kernel_matrix_is_refused(words: Any, X: Any, said: str) -> N
             kind(**words).fit(X, [0, 1, 1])
 
 
+def test_kernel_values_of_other_rows_are_refused() -> None:
+    kernel = lambda X, Z: K3  # noqa: E731
+    for model in (DCSVC(kernel=kernel), DCSVR(kernel=kernel)):
+        model.fit(K3, [0, 1, 1])
+        with pytest.raises(InputError, match=r"of shape \(3, 3\): of 2 rows with 3 others it must"):
+            model.predict(K3[:2])
+
+
 def test_other_numbers_of_kernel_values_are_refused() -> None:
     model = DCSVC(kernel="precomputed").fit(K3, [0, 1, 1])
     with pytest.raises(ValueError, match="expecting 3 features"):
@@ -254,7 +263,7 @@ def test_other_numbers_of_kernel_values_are_refused() -> None:
     model._kernel.rows[:] = 0.0  # whatever the function does with them
     assert model.predict(K3).shape == (3,)
     short = DCSVC(kernel=lambda X, Z: X @ Z.T if len(X) == 3 else (X @ Z.T)[:, :2])
-    with pytest.raises(InputError, match=r"X.shape\[1\] = 2 should be equal to 3"):
+    with pytest.raises(InputError, match=r"of shape \(2, 2\): of 2 rows with 3 others"):
         short.fit(K3, [0, 1, 1]).predict(K3[:2])
 
 

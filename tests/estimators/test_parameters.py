@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.svm import SVC
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import DCSVC, LinearDCSVC
+from dcsvm_dask.estimators import (
+    DCSVC,
+    BudgetedSVC,
+    CascadeSVC,
+    DCNuSVC,
+    DCSVMSearchCV,
+    LinearDCSVC,
+)
 
 
 @pytest.fixture
@@ -123,13 +132,38 @@ def test_bad_data_and_weights_are_refused(kind: Any, noise: Any) -> None:
         (np.full((200, 4), 1e39), y, None, "too large for|infinity"),
         (X[:0], y[:0], None, "0 sample"),
     ):
-        with (
-            pytest.raises(ValueError, match=why),
-            np.errstate(over="ignore"),
-        ):
+        with pytest.raises(ValueError, match=why), np.errstate(over="raise"):
             kind().fit(rows, labels, sample_weight=weight)
     with pytest.raises(ValueError, match="class_weight"):
         kind(class_weight="fair").fit(X, y)
+
+
+@pytest.mark.parametrize("weight", [-1.0, np.inf, np.nan, 1e200, "many"])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        DCSVC(),
+        DCNuSVC(nu=0.1),
+        BudgetedSVC(),
+        CascadeSVC(),
+        LinearDCSVC(),
+        LinearDCSVC(dual=False),
+        LinearDCSVC(penalty="l1"),
+        LinearDCSVC(multi_class="crammer_singer"),
+        DCSVMSearchCV(DCSVC(), {"C": [1.0]}),
+    ],
+)
+def test_weights_of_classes_that_are_not_possible(estimator: Any, weight: Any, noise: Any) -> None:
+    X, y = noise
+    X, y = X[y < 2], y[y < 2]
+    estimator = clone(estimator)
+    getattr(estimator, "estimator", estimator).set_params(class_weight={1: weight})
+    why = f"class-weight must be a number from 0 to 1e+100 for 1, got {weight!r}"
+    with pytest.raises(InputError, match=re.escape(why)):
+        estimator.fit(X, y)
+    if hasattr(estimator, "partial_fit"):
+        with pytest.raises(InputError, match="class-weight must be a number from 0"):
+            estimator.partial_fit(X, y, classes=[0, 1])
 
 
 @pytest.mark.parametrize("kind", [DCSVC, LinearDCSVC])
@@ -175,6 +209,13 @@ def test_gamma_by_rule_is_that_of_svc(gamma: str, noise: Any) -> None:
         svc = SVC(gamma=gamma).fit(rows.astype(np.float64), y)
         ours = DCSVC(gamma=gamma).fit(rows, y)
         assert ours._kernel.gamma == pytest.approx(svc._gamma, rel=1e-6)
+
+
+def test_a_huge_c_overflows_nowhere(noise: Any) -> None:
+    X, y = noise[0][:50], noise[0][:50, 0] > 0
+    with np.errstate(over="raise"):
+        model = DCSVC(C=1e300).fit(X, y)
+    assert model.score(X, y) == 1.0
 
 
 @pytest.mark.parametrize("by_class", [False, True], ids=["weights of rows", "of classes"])

@@ -132,7 +132,8 @@ def test_what_a_run_was_begun_with_has_to_be_given_again(rows: Any, tmp_path: Pa
     [
         ({"run": "r", "max_iter": 5}, {}, "max_iter is not possible with run"),
         ({"stop_at": 1, "max_iter": 5}, {}, "which a time_budget bounds"),
-        ({"stop_at": 4}, {}, "there is no level 4"),
+        ({"stop_at": 4}, {}, r"there is no level 4: .* levels= of dcsvm_dask\.train"),
+        ({"time_budget": "10m"}, {}, "time-budget must be a positive number of seconds, got '10m'"),
         ({"time_budget": -1}, {}, "time-budget must be a positive number of seconds, got -1"),
         ({"client": "tcp://here"}, {}, "must be a distributed.Client, got"),
         ({"callbacks": 5}, {}, "give a list of dcsvm_dask.Callback"),

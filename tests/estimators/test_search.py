@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from dcsvm_dask.errors import DcsvmWarning, InputError
-from dcsvm_dask.estimators import DCSVC, DCSVMSearchCV
+from dcsvm_dask.estimators import DCSVC, DCNuSVC, DCSVMSearchCV
 from dcsvm_dask.estimators.search_results import Scores, ranks
 from dcsvm_dask.estimators.search_warned import warn_choice
 from tests.marks import half, soak
@@ -210,6 +210,16 @@ def test_scores_are_those_of_the_fitted_estimator(
         ({"param_grid": {"C": [1]}, "cv": [1]}, "cv is .*; give a number of folds"),
         ({"param_grid": {"C": [1]}, "cv": [([0, 1], [569])]}, "row numbers, below 569"),
         ({"param_grid": {"C": [1]}, "scoring": ["accuracy"]}, "scoring is .*; give the name of"),
+        ({"param_grid": {"C": [1]}, "scoring": ["f1"], "refit": "f1"}, "scoring is .*GridSearchCV"),
+        ({"param_grid": {"C": [1]}, "scoring": "neg_log_loss"}, "neg_log_loss.*take GridSearchCV"),
+        (
+            {"estimator": DCNuSVC(), "param_grid": {"nu": [0.1]}, "scoring": "neg_brier_score"},
+            "asks for more than predict and decision_function",
+        ),
+        (
+            {"param_grid": {"C": [1]}, "scoring": lambda *_: {"one": 1.0, "two": 2.0}},
+            "returned the metrics one, two: let it return one number",
+        ),
         ({"param_grid": {"C": [1]}, "refit": None}, "refit is None; give True or False"),
         ({"param_grid": {"C": [1]}, "estimator": SVC()}, "estimator is a SVC: give a DCSVC"),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from threading import Lock
 from typing import Any
 
@@ -30,3 +31,11 @@ def test_a_clone_has_the_same_client(kind: Any) -> None:
     assert found is not made
     assert (found.client, made.client, found.gamma) == (client, client, 3.0)
     assert not hasattr(found, "n_features_in_")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pickle_has_no_client(kind: Any) -> None:
+    made = kind(gamma=3.0, client=Lock())  # which cannot be pickled, as clients cannot
+    found = pickle.loads(pickle.dumps(made))
+    assert (found.client, found.gamma) == (None, 3.0)
+    assert made.client is not None

@@ -101,6 +101,10 @@ def test_labels_beside_a_frame(home: Path, tumours: pd.DataFrame) -> None:
     beside = run.evaluate((table.drop(columns="kind"), table["kind"]), execution=HERE)
     inside = run.evaluate(table, execution=HERE)
     assert beside["confusion"] == inside["confusion"]
+    apart = run.evaluate(table.drop(columns="kind"), table["kind"], execution=HERE)
+    assert apart["confusion"] == inside["confusion"]
+    with pytest.raises(InputError, match=r"y: is for rows; .* has its own labels"):
+        run.evaluate(home / "data.zarr", table["kind"], execution=HERE)
     with pytest.raises(InputError, match="no labels to compare predictions with: no column 'kind'"):
         run.evaluate(table.drop(columns="kind"), execution=HERE)
 
