@@ -207,7 +207,11 @@ def test_handlers_of_a_topic_come_and_go() -> None:
         client.say("first")
     assert one == ["both", "first"]
     assert two == ["both"]
-    assert client._event_handlers == {}
+    client.say("late")  # on its way when the last one had left
+    assert one == ["both", "first"]
+    with subscribed(client, "t", two.append):
+        client.say("again")
+    assert two == ["both", "again"]
     client.subscribe_topic("t", own.append)
     with subscribed(client, "t", one.append):
         client.say("beside")
