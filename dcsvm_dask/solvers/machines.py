@@ -6,10 +6,9 @@ Kernel matrices of pairs of classes, of which each class's own block is computed
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 from typing import Any, Self, TypeAlias
 
@@ -51,6 +50,11 @@ class ClassBlocks:
         Pairs of classes that have rows.
     threads : int, default 1
         Threads that share the classes; the result is the same.
+
+    Attributes
+    ----------
+    largest : int
+        Rows of the largest pair.
     """
 
     def __init__(
@@ -68,6 +72,9 @@ class ClassBlocks:
         self._own: dict[int, Vector] = {}
         self._strips: dict[int, Strip | None] = {}
         self._lock = threading.Lock()
+        count = {c: len(rows) for c, rows in self.rows.items()}
+        self.largest = max(count[a] + count[b] for a, b in pairs)
+        self._memory = MatrixMemory(self.largest, np.float64)
 
         def compute(c: int) -> None:
             self._own[c] = kernel_matrix(kernel, self._X[c], dtype=np.float64)
@@ -103,16 +110,13 @@ class ClassBlocks:
         n, m = len(self.rows[a]), len(self.rows[b])
         return np.concatenate([self.rows[a], self.rows[b]]), np.repeat([1.0, -1.0], [n, m])
 
-    @property
-    def largest(self) -> int:
-        """Rows of the largest pair."""
-        return max(len(self._own[a]) + len(self._own[b]) for a, b in self.pairs)
-
-    def pair(self, a: int, b: int) -> Vector:
-        """Return the kernel matrix of two classes: the rows of a, then those of b."""
+    @contextmanager
+    def pair(self, a: int, b: int) -> Iterator[Vector]:
+        """Give the kernel matrix of two classes, the rows of a, then those of b, for a while."""
         first, second = self._own[a], self._own[b]
         n, m = len(first), len(second)
-        K = np.empty((n + m, n + m))
+        memory = self._memory.take()
+        K = memory[: (n + m) ** 2].reshape(n + m, n + m)
         K[:n, :n], K[n:, n:] = first, second
         strip = self._strip(a)
         if strip is None:
@@ -121,7 +125,10 @@ class ClassBlocks:
             values, start = strip
             across = values[start[b] : start[b] + m]
         K[:n, n:], K[n:, :n] = across.T, across
-        return K
+        try:
+            yield K
+        finally:
+            self._memory.give_back(memory)
 
     def _strip(self, a: int) -> Strip | None:
         """Return the values of a class with all that it meets as the first of a pair.
@@ -377,40 +384,39 @@ def solve_machines(
         if b is not None and (a, b) in tiny:
             found[number] = SolvedMachine(machine, *tiny[a, b])
             return
-        computed = None
+        matrix: AbstractContextManager[Any]
         if shared is not None and b is not None and (a, b) in shared.pairs:
-            (rows, y), computed = shared.variables(a, b), partial(shared.pair, a, b)
+            (rows, y), matrix = shared.variables(a, b), shared.pair(a, b)
         else:
             rows, y = machine.rows(codes)
+            matrix = nullcontext(whole if len(rows) == n else None)
         decision = only_class(y)
         if decision is not None:
             dual = task.dual(y, bounds[rows])
             found[number] = SolvedMachine(machine, rows, unsolved(dual, decision))
             return
-        K = None if whole is None or len(rows) < n else whole
-        if computed is not None:
-            K = computed()
         dual = task.dual(y, bounds[rows])
-        if K is whole and K is not None and dual.ridge is not None:
-            K = K.copy()  # solvers put the ridge into the matrix, meanwhile
-        solution, _ = solve_whole(
-            kernel,
-            X if K is not None or len(rows) == n else X[rows],
-            dual,
-            beta=begin(machine, rows, y, dual),
-            blocks=None if blocks is None else blocks[rows],
-            K=K,
-            equality=equality,
-            tol=tol,
-            working_size=working_size,
-            inner=inner,
-            max_iter=max_iter,
-            seed=seed,
-            threads=threads_each,
-            callback=callback,
-            exact=machine.has_exact_end,
-            memory=matrices,
-        )
+        with matrix as K:
+            if K is whole and K is not None and dual.ridge is not None:
+                K = K.copy()  # solvers put the ridge into the matrix, meanwhile
+            solution, _ = solve_whole(
+                kernel,
+                X if K is not None or len(rows) == n else X[rows],
+                dual,
+                beta=begin(machine, rows, y, dual),
+                blocks=None if blocks is None else blocks[rows],
+                K=K,
+                equality=equality,
+                tol=tol,
+                working_size=working_size,
+                inner=inner,
+                max_iter=max_iter,
+                seed=seed,
+                threads=threads_each,
+                callback=callback,
+                exact=machine.has_exact_end,
+                memory=matrices,
+            )
         found[number] = _ascending(machine, rows, solution)
 
     def solve_within(number: int) -> None:

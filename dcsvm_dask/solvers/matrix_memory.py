@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-Memory: TypeAlias = NDArray[np.float32]
+Memory: TypeAlias = NDArray[Any]
 
 
 class MatrixMemory:
@@ -21,17 +21,19 @@ class MatrixMemory:
     ----------
     rows : int
         Rows of the largest matrix.
+    dtype : float32 or float64, default float32
+        Of its values.
     """
 
-    def __init__(self, rows: int) -> None:
-        self.rows = rows
+    def __init__(self, rows: int, dtype: Any = np.float32) -> None:
+        self.rows, self.dtype = rows, dtype
         self._free: list[Memory] = []
         self._lock = threading.Lock()
 
     def take(self) -> Memory:
         """Return memory that nobody else has, shape (rows^2,), of any content."""
         with self._lock:
-            return self._free.pop() if self._free else np.empty(self.rows**2, np.float32)
+            return self._free.pop() if self._free else np.empty(self.rows**2, self.dtype)
 
     def give_back(self, memory: Memory) -> None:
         """Let the next one have what was taken.

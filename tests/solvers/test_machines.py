@@ -173,8 +173,9 @@ def test_what_pairs_share_is_bounded(
     for a, b in pairs:
         rows = np.concatenate([X[y == a], X[y == b]]).astype(np.float64)
         K = rbf_kernel(rows, gamma=KERNEL.gamma)
-        np.testing.assert_allclose(blocks.pair(a, b), K, rtol=0, atol=1e-12)
-        np.testing.assert_array_equal(blocks.pair(a, b), blocks.pair(a, b).T)
+        with blocks.pair(a, b) as found:
+            np.testing.assert_allclose(found, K, rtol=0, atol=1e-12)
+            np.testing.assert_array_equal(found, found.T)
     assert len(blocks._strips) <= pairs_of.STRIPS
     assert ClassBlocks.of(KERNEL, X, y, pairs[:1], np.inf) is None  # nobody to share with
     assert ClassBlocks.of(KERNEL, X, y, [(0, 1), (0, 9)], np.inf) is None  # no rows of class 9
