@@ -44,7 +44,7 @@ SETS = (
     *("news20_tfidf", "w8a", "a9a", "bank_marketing", "electricity", "shuttle", "ijcnn1"),
     *("cod-rna", "skin_nonskin", "kddcup99_10pct", "census_income_kdd_test", "covtype", "mnist"),
 )
-TARGETS = ("cadata", "cpusmall", "fried", "kin40k", "mv")
+TARGETS = ("cadata", "cpusmall", "fried", "kin40k", "mv", "protein")
 SETTINGS = "1:scale,10:scale,100:scale,1:8,10:64"
 TOL, CACHE_MB, TEST_ROWS, NEAR = 1e-3, 1000, 5000, 0.004
 LONG, LEAST_LONG, LEAST = 0.3, 1.0, 0.8
