@@ -35,6 +35,11 @@ class WithRun(WithClient):
         self
             It takes rows scaled as those of the run's data set are; `dcsvm_dask.Run.scale` does it.
 
+        Warns
+        -----
+        DcsvmWarning
+            If these are scaled.
+
         Raises
         ------
         InputError

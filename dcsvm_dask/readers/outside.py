@@ -11,7 +11,7 @@ from dcsvm_dask.kernels.rows import Rows, is_sparse
 from dcsvm_dask.numbers import counted
 
 SHARE = 0.1
-"""Share of a feature's cells above which users are told: single outliers are no mistake."""
+"""Share of a feature's cells above which there is a warning: single outliers are no mistake."""
 
 
 class OutsideCounts:
