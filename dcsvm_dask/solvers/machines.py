@@ -1,23 +1,20 @@
-"""SVMs of two classes for a problem of many: which rows each has, and all of them solved.
-
-Kernel matrices of pairs of classes, of which each class's own block is computed once.
-"""
+"""SVMs of two classes for a problem of many: which rows each has, and all of them solved."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Self, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix, stacked, stored_for_speed
+from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix, stored_for_speed
 from dcsvm_dask.kernels.threads import for_each
+from dcsvm_dask.solvers.class_blocks import ClassBlocks
 from dcsvm_dask.solvers.matrix_memory import MatrixMemory
 from dcsvm_dask.solvers.small_pairs import solve_small_pairs
 from dcsvm_dask.solvers.solution import Solution
@@ -25,133 +22,6 @@ from dcsvm_dask.solvers.whole import SMALL, solve_whole
 from dcsvm_dask.tasks import Classification, Dual
 
 Vector = NDArray[np.float64]
-
-MOST_ROWS = 3072
-"""Up to so many rows a pair shares what is computed within its classes."""
-STRIPS, STRIP_BYTES = 2, 32 << 20
-"""How many classes' values with all others are kept at a time, and bytes of one, at most."""
-Strip: TypeAlias = tuple[Vector, dict[int, int]]
-"""Values of all rows of other classes with those of one, and where each class begins."""
-
-
-class ClassBlocks:
-    """What pairs of classes share: no kernel value is computed twice.
-
-    Each pair by itself would compute the values within a class once more for every other class.
-    Matrices are in float64.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    X : ndarray or CSR, shape (n, d), float32
-    codes : ndarray, shape (n,), integers
-        The class of each row.
-    pairs : set of (int, int)
-        Pairs of classes that have rows.
-    threads : int, default 1
-        Threads that share the classes; the result is the same.
-
-    Attributes
-    ----------
-    largest : int
-        Rows of the largest pair.
-    """
-
-    def __init__(
-        self,
-        kernel: Kernel,
-        X: Rows,
-        codes: NDArray[np.integer],
-        pairs: set[tuple[int, int]],
-        threads: int = 1,
-    ) -> None:
-        self.pairs = pairs
-        self.rows = {c: np.flatnonzero(codes == c) for c in sorted({c for p in pairs for c in p})}
-        self._kernel = kernel
-        self._X = {c: X[rows] for c, rows in self.rows.items()}
-        self._own: dict[int, Vector] = {}
-        self._strips: dict[int, Strip | None] = {}
-        self._lock = threading.Lock()
-        count = {c: len(rows) for c, rows in self.rows.items()}
-        self.largest = max(count[a] + count[b] for a, b in pairs)
-        self._memory = MatrixMemory(self.largest, np.float64)
-
-        def compute(c: int) -> None:
-            self._own[c] = kernel_matrix(kernel, self._X[c], dtype=np.float64)
-
-        for_each(compute, self._X, threads, after=0.01)
-
-    @classmethod
-    def of(
-        cls,
-        kernel: Kernel,
-        X: Rows,
-        codes: NDArray[np.integer],
-        pairs: Iterable[tuple[int, int]],
-        most: float,
-        threads: int = 1,
-    ) -> Self | None:
-        """Return what the small ones of some pairs share.
-
-        None where there are not several of them, or it would be more than so many bytes.
-        """
-        count = np.bincount(codes).tolist()
-        rows = dict(enumerate(count))
-        small = {
-            (a, b)
-            for a, b in pairs
-            if rows.get(a) and rows.get(b) and rows[a] + rows[b] <= MOST_ROWS
-        }
-        needed = sum(8.0 * rows[c] ** 2 for c in {c for pair in small for c in pair})
-        return cls(kernel, X, codes, small, threads) if len(small) > 1 and needed <= most else None
-
-    def variables(self, a: int, b: int) -> tuple[NDArray[np.int64], Vector]:
-        """Return the rows of two classes, those of a, then those of b, and their labels."""
-        n, m = len(self.rows[a]), len(self.rows[b])
-        return np.concatenate([self.rows[a], self.rows[b]]), np.repeat([1.0, -1.0], [n, m])
-
-    @contextmanager
-    def pair(self, a: int, b: int) -> Iterator[Vector]:
-        """Give the kernel matrix of two classes, the rows of a, then those of b, for a while."""
-        first, second = self._own[a], self._own[b]
-        n, m = len(first), len(second)
-        memory = self._memory.take()
-        K = memory[: (n + m) ** 2].reshape(n + m, n + m)
-        K[:n, :n], K[n:, n:] = first, second
-        strip = self._strip(a)
-        if strip is None:
-            across = kernel_matrix(self._kernel, self._X[b], self._X[a], dtype=np.float64)
-        else:
-            values, start = strip
-            across = values[start[b] : start[b] + m]
-        K[:n, n:], K[n:, :n] = across.T, across
-        try:
-            yield K
-        finally:
-            self._memory.give_back(memory)
-
-    def _strip(self, a: int) -> Strip | None:
-        """Return the values of a class with all that it meets as the first of a pair.
-
-        None where they are many. Pairs come in the order of their first classes: two are kept.
-        """
-        with self._lock:
-            if a not in self._strips:
-                if len(self._strips) == STRIPS:
-                    del self._strips[next(iter(self._strips))]
-                self._strips[a] = self._compute(a)
-            return self._strips[a]
-
-    def _compute(self, a: int) -> Strip | None:
-        others = sorted(b for first, b in self.pairs if first == a)
-        ends = np.cumsum([len(self.rows[b]) for b in others])
-        if 8 * ends[-1] * len(self.rows[a]) > STRIP_BYTES:
-            return None
-        X = stacked([self._X[b] for b in others])
-        values = kernel_matrix(self._kernel, X, self._X[a], dtype=np.float64)
-        return values, dict(zip(others, [0, *ends[:-1].tolist()], strict=True))
-
-
 Index = NDArray[np.int64]
 
 SCHEMES = ("ovo", "ovr")

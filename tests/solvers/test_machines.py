@@ -18,13 +18,13 @@ from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.solvers import (
     Machine,
     SolvedMachine,
+    class_blocks,
     coefficient_rows,
     labels_of_classes,
     machines_of,
     solve_machines,
 )
-from dcsvm_dask.solvers import machines as pairs_of
-from dcsvm_dask.solvers.machines import ClassBlocks
+from dcsvm_dask.solvers.class_blocks import ClassBlocks
 
 KERNEL = Kernel("rbf", gamma=0.02)
 
@@ -159,11 +159,11 @@ def test_pairs_share_what_each_would_compute_for_itself(wine: Any, is_sparse: bo
         np.testing.assert_allclose(one.solution.gradient, other.solution.gradient, atol=1e-7)
 
 
-@pytest.mark.parametrize("strip_bytes", [0, pairs_of.STRIP_BYTES])
+@pytest.mark.parametrize("strip_bytes", [0, class_blocks.STRIP_BYTES])
 def test_what_pairs_share_is_bounded(
     wine: Any, strip_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pairs_of, "STRIP_BYTES", strip_bytes)
+    monkeypatch.setattr(class_blocks, "STRIP_BYTES", strip_bytes)
     X, y = wine
     pairs = [(0, 1), (0, 2), (1, 2)]
     bytes_held = 8 * (np.bincount(y) ** 2).sum()
@@ -176,7 +176,7 @@ def test_what_pairs_share_is_bounded(
         with blocks.pair(a, b) as found:
             np.testing.assert_allclose(found, K, rtol=0, atol=1e-12)
             np.testing.assert_array_equal(found, found.T)
-    assert len(blocks._strips) <= pairs_of.STRIPS
+    assert len(blocks._strips) <= class_blocks.STRIPS
     assert ClassBlocks.of(KERNEL, X, y, pairs[:1], np.inf) is None  # nobody to share with
     assert ClassBlocks.of(KERNEL, X, y, [(0, 1), (0, 9)], np.inf) is None  # no rows of class 9
 
