@@ -57,7 +57,7 @@ def alone(data: str, tmp_path_factory: pytest.TempPathFactory) -> api.Run:
 def client() -> Iterator[Client]:
     with (
         LocalCluster(
-            n_workers=3, threads_per_worker=1, processes=False, dashboard_address=None
+            n_workers=3, threads_per_worker=1, processes=False, dashboard_address=":0"
         ) as cluster,
         Client(cluster) as client,
     ):
