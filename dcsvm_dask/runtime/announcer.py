@@ -238,13 +238,14 @@ class Announcer:
         self._notify(RunEnds(**message))
 
 
-def loss_message(event: Any) -> Message | None:
+def loss_message(worker: str, event: Any) -> Message | None:
     """Return the message for a worker that was lost unexpectedly.
 
     Parameters
     ----------
+    worker : str
     event : object
-        An event of Dask's topic "all".
+        An event of Dask's topic of that worker, or of its topic "all".
 
     Returns
     -------
@@ -255,7 +256,7 @@ def loss_message(event: Any) -> Message | None:
     if not lost or event.get("expected", False):
         return None
     tasks = sorted(map(named, event["processing-tasks"]))
-    return {"kind": "lost", "worker": event["worker"], "tasks": tasks}
+    return {"kind": "lost", "worker": worker, "tasks": tasks}
 
 
 def graph_message(

@@ -66,9 +66,9 @@ class _Helped:
             self._alone = 0
             return {}
         mine, *theirs = _dealt(parts, 1 + len(helpers))
-        asked = self._client.scatter(
-            product, workers=helpers, broadcast=True, direct=True, hash=False
-        )
+        # Without `broadcast`: helpers fetch it from here, and no event says that it was copied,
+        # at which the scheduler closes the connections of clients that read its topic "all".
+        asked = self._client.scatter(product, direct=True, hash=False)
         futures = [
             self._client.submit(
                 sums_of,

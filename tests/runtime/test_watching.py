@@ -6,11 +6,13 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from distributed import Client
+from distributed import Client, LocalCluster
+from tornado.ioloop import IOLoop
 
 from dcsvm_dask import api
 from dcsvm_dask.diagnostics.lines import fault
@@ -18,11 +20,13 @@ from dcsvm_dask.runtime import on_cluster, watching
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.capacity import Share, memory_of_slots
+from dcsvm_dask.runtime.cluster.connect import prepared
 from dcsvm_dask.runtime.events import Fault, WorkerLost, WorkerSilent
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.exits import TOPIC, described
 from dcsvm_dask.runtime.failures import tasks_failed
 from dcsvm_dask.runtime.watching import MEMORY_TOPIC, WorkerWatch
+from dcsvm_dask.runtime.worker import PrepareWorker
 
 A, B = "tcp://10.0.0.1:1", "tcp://10.0.0.1:2"
 
@@ -66,9 +70,9 @@ def test_what_is_known_of_a_loss_is_told_with_it() -> None:
     announcer = Announcer("run", [told])
     watch = WorkerWatch(announcer)
     list(watch.look(workers(a=0.0, b=0.0)))
-    watch.take(MEMORY_TOPIC, {"worker": A, "pid": 1, "rss": 892 << 20})
-    watch.take(TOPIC, {"worker": A, "status": -15, "limit": 906 << 20})
-    watch.take(TOPIC, {"worker": B, "status": 3, "limit": None})
+    watch.ended(MEMORY_TOPIC, {"worker": A, "pid": 1, "rss": 892 << 20})
+    watch.ended(TOPIC, {"worker": A, "status": -15, "limit": 906 << 20})
+    watch.ended(TOPIC, {"worker": B, "status": 3, "limit": None})
     why = "it was ended for its memory, 892 MiB of 906 MiB"
     assert [watch.why(worker) for worker in (A, B, "tcp://10.0.0.1:3")] == [
         why,
@@ -88,6 +92,55 @@ def test_what_is_known_of_a_loss_is_told_with_it() -> None:
         "the workers that ran dcsvm_l2_solve-ab-solve-0001 died, one after the other; "
         f"of the last: {why}: "
     )
+
+
+def test_a_loss_is_read_from_the_topic_of_the_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or from its nanny alone, if it has come and gone between two looks."""
+    later: list[Callable[[], None]] = []
+    loop = SimpleNamespace(call_later=lambda _, call: later.append(call))
+    monkeypatch.setattr(IOLoop, "current", lambda: loop)
+    told, followed = Told(), list[str]()
+    announcer = Announcer("run", [told])
+    watch = WorkerWatch(announcer, followed.append)
+    watch.follow([A])
+    list(watch.look(workers(a=0.0, b=0.0)))
+    assert followed == [A, B]
+    gone = {"action": "remove-worker", "processing-tasks": {"solve-0001": 1}}
+    watch.lost(A, {"action": "add-worker"})
+    watch.lost(B, {**gone, "expected": True})
+    watch.lost(A, {**gone, "expected": False})
+    watch.ended(TOPIC, {"worker": A, "status": 3, "limit": None})
+    watch.ended(TOPIC, {"worker": "tcp://10.0.0.1:3", "status": 4, "limit": None})
+    for call in later:
+        call()
+    announcer.drain()
+    assert [(event.worker, event.tasks, event.why) for event in lost_of(told)] == [
+        (A, ["solve-0001"], "its process ended with status 3"),
+        ("tcp://10.0.0.1:3", [], "its process ended with status 4"),
+    ]
+
+
+def lost_of(told: Told) -> list[WorkerLost]:
+    return [event for event in told.faults if isinstance(event, WorkerLost)]
+
+
+def test_copies_of_anybodys_data_leave_the_connection_of_a_run() -> None:
+    """Dask's scheduler cannot send its event of them, and closes who subscribes to it."""
+    here = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "protocol": "tcp"}
+    with (
+        LocalCluster(dashboard_address=":0", **here) as cluster,
+        Client(cluster, set_as_default=False) as client,
+        Client(cluster, set_as_default=False) as other,
+        prepared(client, Announcer("run", []), PrepareWorker(shield=False)),
+    ):
+        held = client.submit(sum, [1, 2])
+        assert held.result() == 3
+        copied = other.scatter([5], broadcast=True)
+        assert other.submit(sum, copied).result() == 5
+        time.sleep(0.5)
+        assert not held.cancelled()
+        assert client.id in cluster.scheduler.clients
+        assert client.submit(sum, [held, 1]).result() == 4
 
 
 def test_the_smallest_worker_has_a_name() -> None:

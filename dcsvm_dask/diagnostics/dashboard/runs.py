@@ -75,7 +75,7 @@ class Runs:
             run.take(message)
 
     def _take_of_dask(self, event: dict[str, Any]) -> None:
-        loss = loss_message(event)
+        loss = loss_message(str(event.get("worker", "")), event)
         left = event.get("client") if event.get("action") == "remove-client" else None
         for run in self.followed.values():
             if not run.is_on:

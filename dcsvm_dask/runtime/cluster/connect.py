@@ -348,13 +348,17 @@ def prepared(client: Any, announcer: Announcer, plugin: PrepareWorker) -> Iterat
     ------
     WorkerWatch
     """
-    watch = WorkerWatch(announcer)
-    # First, since workers send messages while they are prepared.
     with contextlib.ExitStack() as stack:
         enter = stack.enter_context
+        watch = WorkerWatch(
+            announcer,
+            lambda worker: enter(subscribed(client, worker, partial(watch.lost, worker))),
+        )
+        # First, since workers send messages while they are prepared.
         enter(subscribed(client, TOPIC, lambda message: _forward(message, announcer)))
         for topic in TOPICS:
-            enter(subscribed(client, topic, partial(watch.take, topic)))
+            enter(subscribed(client, topic, partial(watch.ended, topic)))
+        watch.follow(workers_of(client))
         stack.callback(watch.flush)
         try:
             plugin.name = plugin_name(client.id)
