@@ -13,6 +13,7 @@ from dcsvm_dask.methods.regime import are_alone
 from dcsvm_dask.methods.sizes import blocks_of_part
 from dcsvm_dask.storage.node import Committed
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.storage.stage_id import PARTITION, StageId
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -121,8 +122,14 @@ def _read_table(run_url: str, stage: str, attempt: str) -> BlockTable:
         offsets=order.read("offsets").astype(np.int64),
         index=None if stage == ARRANGE else order.read("index").astype(np.int64),
         label=order.read("block_label").astype(np.int64),
-        alone=are_alone(run.node(stage, "cluster").record["choice"]),
+        alone=are_alone(chosen_by(run, stage).record["choice"]),
     )
+
+
+def chosen_by(run: RunFolder, stage: str) -> Committed:
+    """Return the node that has chosen a stage's partition, in the stage or before it."""
+    before = run.find(StageId.about(PARTITION, stage), "commit")
+    return run.node(stage, "cluster") if before is None else before
 
 
 def read_slots(run: RunFolder, stage: str, slots: int, layer: str = "solve") -> list[Committed]:

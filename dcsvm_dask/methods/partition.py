@@ -10,7 +10,7 @@ from scipy import sparse
 
 from dcsvm_dask.clustering import Partition, choose_partition, partition_quality
 from dcsvm_dask.kernels import Rows
-from dcsvm_dask.methods.block_table import BlockTable
+from dcsvm_dask.methods.block_table import BlockTable, chosen_by
 from dcsvm_dask.methods.problem import (
     ARRANGE,
     Problem,
@@ -19,6 +19,7 @@ from dcsvm_dask.methods.problem import (
     read_problem,
     settings_of,
 )
+from dcsvm_dask.methods.regime import parts_better
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.sizes import share
 from dcsvm_dask.random_streams import BLOCK_SIZES, LEVEL, PROBE, QUALITY, generator
@@ -91,6 +92,25 @@ def cluster_support(
     )
 
 
+def weigh_partition(
+    run: RunFolder, attempt: Attempt, *, level: int, n_clusters: int, below: str
+) -> Record:
+    """Choose a level's partition as `cluster_support`, and say whether to solve its blocks.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    level : int
+    n_clusters : int
+    below : str
+        The stage of the level below.
+    """
+    record = cluster_support(run, attempt, level=level, n_clusters=n_clusters, below=below)
+    before = chosen_by(run, below if run.find(below, "cluster") else ARRANGE).record["choice"]
+    return {**record, **parts_better(record["choice"], before)}
+
+
 def assign_data(run: RunFolder, attempt: Attempt, *, part: int, parts: int) -> Record:
     """Assign a share of the data set's rows to the blocks of the bottom partition.
 
@@ -145,7 +165,7 @@ def order_blocks(run: RunFolder, attempt: Attempt, *, stage: str, parts: int) ->
 
 def read_rule(run: RunFolder, stage: str) -> Partition:
     """Return the partition that a stage has chosen."""
-    node = run.node(stage, "cluster")
+    node = chosen_by(run, stage)
     return read_partition(node, "rule", node.record["rule"])
 
 

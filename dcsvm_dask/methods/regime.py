@@ -14,6 +14,9 @@ CROWDED, MOST_BETWEEN_CROWDED = 3.0, 0.7
 # Where fewer of a sample's rows are support vectors, an SVM that is solved whole looks at few
 # columns of the kernel matrix: fewer than the blocks of a level have.
 LEAST_SUPPORT = 0.25
+# Clusters between which this share of the kernel's mass lies that was between those of the level
+# below, or more, do not follow gaps between rows: their borders are fewer, and that is all.
+MOST_LEFT = 0.1
 
 
 def regime(record: Record, *, given: float = 0.0, decides: bool = True) -> Record:
@@ -69,6 +72,29 @@ def is_smooth(probed_between: float, sets: float = 1.0) -> bool:
 def is_sparse_in_support(support_share: float) -> bool:
     """Return whether so few rows are support vectors that levels cost more than they bring."""
     return support_share < LEAST_SUPPORT
+
+
+def parts_better(choice: Record, below: Record) -> Record:
+    """Say whether the clusters of a level are worth a solve of blocks that exceed memory.
+
+    Parameters
+    ----------
+    choice, below : dict
+        What was found at the choice of its partition, and of that of the level below.
+
+    Returns
+    -------
+    dict
+        ``pays`` and ``why``.
+    """
+    between, before = share_between(choice), share_between(below)
+    pays = between <= MOST_LEFT * before
+    verdict = "" if pays else ": solving the level would take longer than it saves"
+    return {
+        "pays": pays,
+        "why": f"kernel values between different clusters are {between:.2%} of all, at the level "
+        f"below {before:.2%}{verdict}",
+    }
 
 
 def are_alone(choice: Record) -> bool:

@@ -13,13 +13,14 @@ DECOMPOSITION = "decomposition"
 SCORE = "score"
 MODEL = "model"
 COMMITTEE = "committee"
+PARTITION = "partition"
 
 CHAINS = (REFINE, CONQUER)
 """Kinds of stages that are rounds over the support vectors or over all rows."""
 NUMBERED = (LEVEL, REFINE, BALANCE, CONQUER, PASS, CHECK, EPOCHS, DECOMPOSITION)
 """Kinds of stages that have a number."""
-ABOUT = (SCORE, MODEL, COMMITTEE)
-"""Kinds of stages that are about another stage: its score, its model, its calibration."""
+ABOUT = (SCORE, MODEL, COMMITTEE, PARTITION)
+"""Kinds of stages about another stage: its score, its model, its calibration, its clusters."""
 KINDS = (*NUMBERED, *ABOUT)
 
 

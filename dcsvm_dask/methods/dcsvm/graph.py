@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from dcsvm_dask.methods import arrange, committee, partition
 from dcsvm_dask.methods import arrange as shuffle
@@ -47,7 +48,7 @@ from dcsvm_dask.methods.stages import (
     scored,
 )
 from dcsvm_dask.storage.node import Record
-from dcsvm_dask.storage.stage_id import BALANCE, COMMITTEE, DECOMPOSITION, StageId
+from dcsvm_dask.storage.stage_id import BALANCE, COMMITTEE, DECOMPOSITION, PARTITION, StageId
 
 
 def committee_stage(level: Stage) -> Stage:
@@ -150,6 +151,9 @@ REFINE_TOL = 10.0
 SLOW = 0.45
 # ... of up to so many rows: each set meets all of them, a round those that its blocks can reach.
 MOST_ROWS_OF_SETS = 65_536
+# Times the rows of which the kernel matrix is in memory: from there on the blocks of the last level
+# take longer than what they are to save.
+LARGE_BLOCK = 2
 
 
 def is_one_set(settings: Settings, shape: Shape) -> bool:
@@ -199,14 +203,7 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
             return Outcome(source, converged=False)
         if local:
             last = max(goals.stop_at, 1)
-            upper = range(levels - 1, last - 1, -1)
-            if upper:
-                records = yield [
-                    stage
-                    for number in upper
-                    for stage in scored_level(level_stage(settings, shape, number), goals, shape)
-                ]
-                source = StageId.level(last)
+            source, records = yield from upper_levels(settings, goals, shape, last, records)
             if goals.stop_at:
                 return Outcome(source, converged=False)
             alone = records[source]["alone"]
@@ -227,6 +224,55 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     if reached.is_slow:
         return (yield from conquer_by_sets(settings, goals, shape, previous=reached.stage))
     return (yield from finish_with(reached, shape))
+
+
+def upper_levels(
+    settings: Settings, goals: Goals, shape: Shape, last: int, records: dict[str, Record]
+) -> Generator[Graph, dict[str, Record], tuple[str, dict[str, Record]]]:
+    """Yield the graphs of the levels above the bottom; return the last level and its records.
+
+    Parameters
+    ----------
+    settings : Settings
+    goals : Goals
+    shape : Shape
+    last : int
+        Number of the level at which they end.
+    records : dict
+        Those of the bottom level.
+    """
+    levels = len(settings.clusters)
+    upper = list(range(levels - 1, last - 1, -1))
+    source = StageId.level(levels)
+    weighed = bool(upper) and is_weighed(settings, goals, shape, last)
+    if weighed:
+        upper.pop()
+    if upper:
+        records = yield [
+            stage
+            for number in upper
+            for stage in scored_level(level_stage(settings, shape, number), goals, shape)
+        ]
+        source = StageId.level(upper[-1])
+    if weighed:
+        partition = partition_stage(settings, last)
+        if (yield [partition])[partition.name]["pays"]:
+            level = level_stage(settings, shape, last, weighed=True)
+            records = yield scored_level(level, goals, shape)
+            source = StageId.level(last)
+    return source, records
+
+
+def is_weighed(settings: Settings, goals: Goals, shape: Shape, number: int) -> bool:
+    """Return whether a level is left out where its clusters are hardly farther apart than those of
+    the level below.
+
+    Blocks that exceed memory take longer to solve than conquer gains by them, unless nearly
+    nothing is left between them.
+    """
+    rows = shape.n_variables / settings.clusters[len(settings.clusters) - number]
+    asked_for = settings.levels_forced or goals.stop_at or goals.committee
+    return not asked_for and rows > LARGE_BLOCK * settings.block_cap
 
 
 def conquer_by_sets(
@@ -367,7 +413,27 @@ def bottom_stage(settings: Settings, shape: Shape) -> Stage:
     return Stage(name, layers, f"l{number}")
 
 
-def level_stage(settings: Settings, shape: Shape, number: int) -> Stage:
+def partition_stage(settings: Settings, number: int) -> Stage:
+    """Return the stage that chooses a level's partition, and says whether to solve its blocks.
+
+    Parameters
+    ----------
+    settings : Settings
+    number : int
+        Number of the level.
+    """
+    name = StageId.about(PARTITION, StageId.level(number))
+    layer = single(COMMIT, partition.weigh_partition, **_partition_of(settings, number))
+    return Stage(name, (layer,), f"l{number}_partition")
+
+
+def _partition_of(settings: Settings, number: int) -> dict[str, Any]:
+    """Return the arguments of the steps that choose a level's partition."""
+    n_clusters = settings.clusters[len(settings.clusters) - number]
+    return {"level": number, "n_clusters": n_clusters, "below": StageId.level(number + 1)}
+
+
+def level_stage(settings: Settings, shape: Shape, number: int, *, weighed: bool = False) -> Stage:
     """Return a level above the bottom: clustered anew on support vectors, solved warm.
 
     Parameters
@@ -376,19 +442,16 @@ def level_stage(settings: Settings, shape: Shape, number: int) -> Stage:
     shape : Shape
     number : int
         Number of the level.
+    weighed : bool, default False
+        Whether `partition_stage` has chosen its partition.
     """
     name, below = StageId.level(number), StageId.level(number + 1)
-    n_clusters = settings.clusters[len(settings.clusters) - number]
-    slots = level_slots(n_clusters, shape.n_variables)
+    chosen = _partition_of(settings, number)
+    slots = level_slots(chosen["n_clusters"], shape.n_variables)
     parts = row_parts(shape.n_variables, settings.chunk_rows)
+    clustering = () if weighed else (single("cluster", partition.cluster_support, **chosen),)
     layers = (
-        single(
-            "cluster",
-            partition.cluster_support,
-            level=number,
-            n_clusters=n_clusters,
-            below=below,
-        ),
+        *clustering,
         many("assign", partition.assign_problem, parts, "part", stage=name, parts=parts),
         single("order", partition.order_blocks, stage=name, parts=parts),
         many(

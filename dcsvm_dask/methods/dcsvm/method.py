@@ -16,7 +16,7 @@ from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stage_plan import StagePlan
 from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.storage.node import Record
-from dcsvm_dask.storage.stage_id import BALANCE, LEVEL
+from dcsvm_dask.storage.stage_id import BALANCE, LEVEL, PARTITION
 from dcsvm_dask.tasks import TASKS
 
 
@@ -54,6 +54,10 @@ def _describe_level(record: Record) -> str:
     )
 
 
+def _describe_partition(record: Record) -> str:
+    return str(record["why"])
+
+
 def _describe_balance(record: Record) -> str:
     return (
         f"{record['blocks']} blocks solved for the bias {record['offset']:.6g}, objective "
@@ -63,6 +67,7 @@ def _describe_balance(record: Record) -> str:
 
 STAGES = (
     StageKind(LEVEL, _describe_level, turn=3, measures=True, of_blocks=True),
+    StageKind(PARTITION, _describe_partition, turn=3, names_tasks=True),
     StageKind(
         BALANCE, _describe_balance, turn=4, of_blocks=True, is_round=True, beside_levels=True
     ),

@@ -8,9 +8,10 @@ from typing import Any
 from dcsvm_dask.diagnostics.report.tables.records import Records, layer_of
 from dcsvm_dask.diagnostics.report.tables.table import Table, table
 from dcsvm_dask.diagnostics.status import wall_seconds
+from dcsvm_dask.methods.graph import COMMIT
 from dcsvm_dask.methods.problem import ARRANGE
 from dcsvm_dask.storage.node import Record
-from dcsvm_dask.storage.stage_id import SCORE, StageId
+from dcsvm_dask.storage.stage_id import PARTITION, SCORE, StageId
 from dcsvm_dask.tasks.scores import known_keys
 
 TRAINING = ("solve", "commit")
@@ -59,13 +60,16 @@ def levels(records: Records) -> Table:
 
 def _level(records: Records, stage: str) -> dict[str, Any]:
     commit, nodes, number = records.commits[stage], records.nodes[stage], StageId(stage).height
-    table_nodes = nodes if "cluster" in nodes else records.nodes.get(ARRANGE, {})
-    choice: Record = table_nodes.get("cluster", {}).get("choice", {})
+    weighed = records.nodes.get(StageId.about(PARTITION, stage), {})
+    table_nodes = nodes if "cluster" in nodes or weighed else records.nodes.get(ARRANGE, {})
+    chosen = weighed.get(COMMIT) or table_nodes.get("cluster", {})
+    choice: Record = chosen.get("choice", {})
     scores = records.commits.get(StageId.about(SCORE, stage), {})
     clusters = records.settings["clusters"]
     sizes = [size for node in nodes.values() for size in node.get("each", {}).get("rows", [])]
     training = [record for node, record in nodes.items() if layer_of(node) in TRAINING]
     clustering = [record for node, record in nodes.items() if layer_of(node) not in TRAINING]
+    clustering += weighed.values()
     if table_nodes is not nodes:
         clustering = list(table_nodes.values())
     return {
