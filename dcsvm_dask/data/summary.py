@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dcsvm_dask.readers.source import SVMLIGHT
 from dcsvm_dask.storage.dataset import DataSet
 
 SEPARATORS = {" ": "blanks", "\t": "tab"}
@@ -42,8 +43,12 @@ def summary_lines(data: DataSet) -> list[str]:
 
 
 def reading_of(data: DataSet) -> dict[str, Any]:
-    """Return how the source was read: format, label, header, separator, encoding."""
+    """Return how the source was read: format, label, header, separator, encoding, first index.
+
+    ``first_index`` is the index of feature 0 in svmlight text, 0 or 1.
+    """
     reading = data.reading
+    is_svmlight = reading.get("format") == SVMLIGHT
     is_text = reading.get("separator") is not None
     return {
         "format": reading.get("format"),
@@ -52,6 +57,7 @@ def reading_of(data: DataSet) -> dict[str, Any]:
         "header": data.feature_names is not None if is_text else None,
         "separator": reading.get("separator"),
         "encoding": reading.get("encoding"),
+        "first_index": reading.get("first_feature") if is_svmlight else None,
     }
 
 
@@ -61,12 +67,14 @@ def reading_line(reading: dict[str, Any]) -> str:
     if reading["header"] is not None:
         separator = SEPARATORS.get(reading["separator"], f"{reading['separator']!r}")
         said += f" with{'' if reading['header'] else 'out'} a header, separator {separator}"
+    if reading["first_index"] is not None:
+        said += f", feature 0 is index {reading['first_index']}"
     if reading["encoding"] is not None:
         said += f", encoding {reading['encoding']}"
     label = label_of(reading)
     if label is not None:
         said += f"; label: {label}"
-    elif reading["format"] == "svmlight text":
+    elif reading["format"] == SVMLIGHT:
         said += "; label: the first number of a line"
     elif reading["format"] is not None:
         said += "; label: given beside the rows"

@@ -22,7 +22,7 @@ from dcsvm_dask.readers.files import count_lines, read_head, show, text_blocks
 from dcsvm_dask.readers.source import SVMLIGHT, Block, Reading
 
 _SAYS = {
-    parse.BAD_LABEL: "the label is not a number: {word}",
+    parse.BAD_LABEL: "the label is not a number: {word}; number the classes in this format",
     parse.BAD_PAIR: "index:value was expected, got {word}",
     parse.BAD_INDEX: "the index is not in 0..2147483646: {word}",
     parse.BAD_VALUE: "the value is not a number: {word}",

@@ -141,11 +141,21 @@ def test_what_was_read_is_shown(table: Path, tmp_path: Path) -> None:
         "header": True,
         "separator": ",",
         "encoding": "utf-8",
+        "first_index": None,
     }
     assert found["feature_names"] == ["a", "c"]
     assert found["ranges"] == [[low[0], high[0]], [low[2], high[2]]]
     assert found["dropped"] == {"weight_0": 5, "train_rows": 15, "rows": [None, None]}
     assert found["warnings"] == []
+
+
+def test_the_first_index_of_svmlight_text_is_shown(tmp_path: Path) -> None:
+    for first in (0, 1):
+        file, out = tmp_path / f"{first}.svm", tmp_path / f"{first}.zarr"
+        file.write_text(f"1 {first}:0.5 7:2\n-1 2:1\n")
+        shown = call("ingest", file, "--out", out).stdout
+        assert f"read as svmlight text, feature 0 is index {first}, encoding utf-8" in shown
+        assert json.loads(call("info", out, "--json").stdout)["reading"]["first_index"] == first
 
 
 def test_only_some_features_of_wide_data_are_shown(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_a_known_width_is_kept(text: str, said: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("x 1:1", "label is not a number: 'x'"),
+        ("x 1:1", "label is not a number: 'x'; number the classes"),
         ("1,2 1:1", "several labels"),
         ("1 1:1 1:2", "ascend within a line: '1:2'"),
         ("1 3:1 2:2", "ascend within a line: '2:2'"),
