@@ -36,6 +36,7 @@ from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import (
     COMMITTEE,
     MODEL,
+    PARTITION,
     SCORE,
     StageId,
     scores_of,
@@ -252,8 +253,9 @@ class Terminal(Callback):
             self._print_pending(event.record)
         elif not event.resumed and StageId(event.stage).kind != MODEL:
             stage = StageId(event.stage)
-            # A committee is named by its level.
+            # A committee is named by its level, and so is a partition that is weighed.
             about = stage.origin if COMMITTEE in (stage.kind, stage.subject.kind) else stage
+            about = stage.subject if stage.kind == PARTITION else about
             self._sentence(event, about, kind_of(stage).describe(event.record))
 
     def on_fault(self, event: Fault) -> None:

@@ -21,7 +21,7 @@ from dcsvm_dask.diagnostics.terminal.live import (
     line,
 )
 from dcsvm_dask.diagnostics.terminal.table import Row, row_line
-from dcsvm_dask.runtime.events import RunEnds, Said, TaskFailed, WorkerLost
+from dcsvm_dask.runtime.events import RunEnds, Said, StageDone, TaskFailed, WorkerLost
 from tests.diagnostics.conftest import Recorder, Trained
 
 HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"
@@ -117,6 +117,15 @@ def test_before_workers_are_ready_it_says_what_it_waits_for() -> None:
     terminal._live.refresh()
     terminal.on_end(RunEnds("run", 0.0, "failed", "why", False))
     assert "Traceback" not in file.getvalue()
+
+
+def test_a_level_that_is_left_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[tuple[str, str]] = []
+    monkeypatch.setattr(Terminal, "_sentence", lambda _, __, *words: said.append(words))
+    record = {"pays": False, "why": "kernel values are everywhere"}
+    event = StageDone("run", 1.0, "partition-level-1", record, resumed=False)
+    Terminal(Console(file=io.StringIO(), width=80)).on_commit(event)
+    assert said == [("level-1", "kernel values are everywhere")]
 
 
 def test_narrow_lines_leave_out_what_is_needed_least() -> None:
