@@ -128,8 +128,8 @@ def _read_table(run_url: str, stage: str, attempt: str) -> BlockTable:
 
 def chosen_by(run: RunFolder, stage: str) -> Committed:
     """Return the node that has chosen a stage's partition, in the stage or before it."""
-    before = run.find(StageId.about(PARTITION, stage), "commit")
-    return run.node(stage, "cluster") if before is None else before
+    own = run.find(stage, "cluster", released=False)
+    return run.node(StageId.about(PARTITION, stage), "commit") if own is None else own
 
 
 def read_slots(run: RunFolder, stage: str, slots: int, layer: str = "solve") -> list[Committed]:

@@ -107,7 +107,8 @@ def weigh_partition(
         The stage of the level below.
     """
     record = cluster_support(run, attempt, level=level, n_clusters=n_clusters, below=below)
-    before = chosen_by(run, below if run.find(below, "cluster") else ARRANGE).record["choice"]
+    has_own = run.find(below, "cluster", released=False) is not None
+    before = chosen_by(run, below if has_own else ARRANGE).record["choice"]
     return {**record, **parts_better(record["choice"], before)}
 
 

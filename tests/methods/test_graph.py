@@ -26,7 +26,7 @@ SETTINGS = Settings(
     clusters=(16, 4),
     levels_forced=False,
     n_samples_clustering=1000,
-    block_cap=1000,
+    block_cap=2500,
     set_cap=1000,
     level_tol=1e-2,
     alone_tol=3e-4,
@@ -106,6 +106,20 @@ def test_a_local_kernel_climbs_the_tree_refines_and_conquers() -> None:
     assert outcome == Outcome("model-conquer-004", converged=True)
 
 
+@pytest.mark.parametrize("pays", [True, False])
+def test_a_last_level_of_large_blocks_is_solved_where_its_clusters_lie_apart(pays: bool) -> None:
+    local = answers(LOCAL)
+    graphs, outcome = drive(
+        replace(SETTINGS, block_cap=1000), GOALS, lambda stage: {"pays": pays} | local(stage)
+    )
+    level = [["level-1"]] if pays else []
+    wanted = [["level-2"], ["partition-level-1"], *level, ["refine-000"]]
+    assert names(graphs)[2 : 2 + len(wanted)] == wanted
+    solved = [stage for graph in graphs for stage in graph if stage.name == "level-1"]
+    assert all("cluster" not in {layer.name for layer in one.layers} for one in solved)
+    assert outcome.converged
+
+
 def test_blocks_that_are_alone_need_no_refinement() -> None:
     graphs, outcome = drive(SETTINGS, GOALS, answers({**LOCAL, "alone": True}))
     assert names(graphs)[1:5] == [["arrange"], ["level-2"], ["level-1"], ["conquer-000"]]
@@ -163,7 +177,8 @@ def test_rounds_of_conquer_go_on_however_slow_where_rows_are_many() -> None:
             return point(stage, 0.1 * 0.7 ** int(stage.name[-3:]))
         return answers(LOCAL)(stage)
 
-    graphs, outcome = drive(SETTINGS, GOALS, answer, replace(SHAPE, n_variables=100_000))
+    settings, shape = replace(SETTINGS, block_cap=12_500), replace(SHAPE, n_variables=100_000)
+    graphs, outcome = drive(settings, GOALS, answer, shape)
     assert not any("decomposition" in name for graph in names(graphs) for name in graph)
     assert outcome.converged
 
