@@ -255,8 +255,8 @@ def upper_levels(
         ]
         source = StageId.level(upper[-1])
     if weighed:
-        partition = partition_stage(settings, last)
-        if (yield [partition])[partition.name]["pays"]:
+        weighing = partition_stage(settings, last)
+        if (yield [weighing])[weighing.name]["pays"]:
             level = level_stage(settings, shape, last, weighed=True)
             records = yield scored_level(level, goals, shape)
             source = StageId.level(last)
@@ -264,11 +264,10 @@ def upper_levels(
 
 
 def is_weighed(settings: Settings, goals: Goals, shape: Shape, number: int) -> bool:
-    """Return whether a level is left out where its clusters are hardly farther apart than those of
-    the level below.
+    """Return whether a level is solved only if its clusters lie apart; see `partition_stage`.
 
-    Blocks that exceed memory take longer to solve than conquer gains by them, unless nearly
-    nothing is left between them.
+    Blocks whose matrix exceeds memory take longer to solve than conquer gains by them, unless
+    nearly nothing is left between them.
     """
     rows = shape.n_variables / settings.clusters[len(settings.clusters) - number]
     asked_for = settings.levels_forced or goals.stop_at or goals.committee
