@@ -383,10 +383,21 @@ def tile_work(
 
 @njit(cache=True, nogil=True, no_cfunc_wrapper=True)
 def mirror(K: Any, first: Any, last: Any) -> None:
-    """Copy the lower triangle of a square matrix onto some rows of the upper one, by blocks."""
+    """Copy the lower triangle of a square matrix onto some rows of the upper one, by blocks.
+
+    Eight rows by eight columns are a few cache lines of each side, so that every line is read and
+    written once; a block of 64 stays within the pages whose addresses the processor remembers.
+    """
     n = len(K)
     for i in range(first, min(last, n), 64):
         for j in range(i, n, 64):
+            if j > i and j + 64 <= n:
+                for q in range(j, j + 64, 8):
+                    for p in range(i, i + 64, 8):
+                        for a in range(8):
+                            for b in range(8):
+                                K[p + a, q + b] = K[q + b, p + a]
+                continue
             for p in range(i, min(i + 64, n)):
                 for q in range(max(j, p + 1), min(j + 64, n)):
                     K[p, q] = K[q, p]

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix, stacked
-from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.matrix_memory import MatrixMemory
 
 Vector = NDArray[np.float64]
@@ -38,8 +37,6 @@ class ClassBlocks:
         The class of each row.
     pairs : set of (int, int)
         Pairs of classes that have rows.
-    threads : int, default 1
-        Threads that share the classes; the result is the same.
 
     Attributes
     ----------
@@ -53,7 +50,6 @@ class ClassBlocks:
         X: Rows,
         codes: NDArray[np.integer],
         pairs: set[tuple[int, int]],
-        threads: int = 1,
     ) -> None:
         self.pairs = pairs
         self.rows = {c: np.flatnonzero(codes == c) for c in sorted({c for p in pairs for c in p})}
@@ -65,11 +61,7 @@ class ClassBlocks:
         count = {c: len(rows) for c, rows in self.rows.items()}
         self.largest = max(count[a] + count[b] for a, b in pairs)
         self._memory = MatrixMemory(self.largest, np.float64)
-
-        def compute(c: int) -> None:
-            self._own[c] = kernel_matrix(kernel, self._X[c], dtype=np.float64)
-
-        for_each(compute, self._X, threads, after=0.01)
+        self._computing = {c: threading.Lock() for c in self.rows}
 
     @classmethod
     def of(
@@ -79,7 +71,6 @@ class ClassBlocks:
         codes: NDArray[np.integer],
         pairs: Iterable[tuple[int, int]],
         most: float,
-        threads: int = 1,
     ) -> Self | None:
         """Return what the small ones of some pairs share.
 
@@ -93,7 +84,7 @@ class ClassBlocks:
             if rows.get(a) and rows.get(b) and rows[a] + rows[b] <= MOST_ROWS
         }
         needed = sum(8.0 * rows[c] ** 2 for c in {c for pair in small for c in pair})
-        return cls(kernel, X, codes, small, threads) if len(small) > 1 and needed <= most else None
+        return cls(kernel, X, codes, small) if len(small) > 1 and needed <= most else None
 
     def variables(self, a: int, b: int) -> tuple[NDArray[np.int64], Vector]:
         """Return the rows of two classes, those of a, then those of b, and their labels."""
@@ -103,7 +94,7 @@ class ClassBlocks:
     @contextmanager
     def pair(self, a: int, b: int) -> Iterator[Vector]:
         """Give the kernel matrix of two classes, the rows of a, then those of b, for a while."""
-        first, second = self._own[a], self._own[b]
+        first, second = self._within(a), self._within(b)
         n, m = len(first), len(second)
         memory = self._memory.take()
         K = memory[: (n + m) ** 2].reshape(n + m, n + m)
@@ -119,6 +110,13 @@ class ClassBlocks:
             yield K
         finally:
             self._memory.give_back(memory)
+
+    def _within(self, c: int) -> Vector:
+        """Return the values within a class, computed when a pair first asks for them."""
+        with self._computing[c]:
+            if c not in self._own:
+                self._own[c] = kernel_matrix(self._kernel, self._X[c], dtype=np.float64)
+            return self._own[c]
 
     def _strip(self, a: int) -> Strip | None:
         """Return the values of a class with all that it meets as the first of a pair.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,36 @@ _ENOUGH = 1e-15
 _DEPENDENT = 1e-13
 
 
-def finished(K: NDArray[np.floating], dual: Dual, found: Solution, *, equality: bool) -> Solution:
+class KernelMatrix(Protocol):
+    """A kernel matrix, in float64, of which not all need be in memory."""
+
+    def block(self, rows: NDArray[np.int64]) -> NDArray[np.floating]:
+        """Return the values of some rows with each other, shape (m, m)."""
+        ...
+
+    def times(self, beta: Vector) -> Vector:
+        """Return its product with beta, of which few values are not 0."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WholeMatrix:
+    """A `KernelMatrix` that is in memory, shape (n, n)."""
+
+    K: NDArray[np.floating]
+
+    def block(self, rows: NDArray[np.int64]) -> NDArray[np.floating]:
+        """Return the values of some rows with each other."""
+        return self.K[np.ix_(rows, rows)]
+
+    def times(self, beta: Vector) -> Vector:
+        """Return its product with beta."""
+        return kernel_times(self.K, beta)
+
+
+def finished(
+    K: NDArray[np.floating] | KernelMatrix, dual: Dual, found: Solution, *, equality: bool
+) -> Solution:
     """Return a solution with the free variables exact to rounding, where they are few.
 
     Solvers end at the tolerance. The free variables solve linear equations, K b + p + bias = 0, as
@@ -38,7 +68,7 @@ def finished(K: NDArray[np.floating], dual: Dual, found: Solution, *, equality: 
 
     Parameters
     ----------
-    K : ndarray, shape (n, n), float64
+    K : ndarray, shape (n, n), float64, or KernelMatrix
         Without the ridge.
     dual : Dual
     found : Solution
@@ -52,8 +82,10 @@ def finished(K: NDArray[np.floating], dual: Dual, found: Solution, *, equality: 
     """
     several = dual.spare is not None or dual.group is not None
     # A start that was within the tolerance stays what it was, to the bit.
-    if several or K.dtype != np.float64 or not found.converged or found.n_iter == 0:
+    rounded = isinstance(K, np.ndarray) and K.dtype != np.float64
+    if several or rounded or not found.converged or found.n_iter == 0:
         return found
+    matrix = WholeMatrix(K) if isinstance(K, np.ndarray) else K
     # On which side of its kink a variable is free; 0: it is not free.
     side = np.where(dual.is_free(found.beta), np.where(found.beta < 0.0, -1.0, 1.0), 0.0)
     best, beta, gradient = found, found.beta.copy(), found.gradient
@@ -63,14 +95,14 @@ def finished(K: NDArray[np.floating], dual: Dual, found: Solution, *, equality: 
             free = np.flatnonzero(side)
             if not 0 < len(free) <= MOST_FREE:
                 break
-            solve = _solver(K, dual, free, equality)
+            solve = _solver(matrix.block(free), dual, free, equality)
         slope = gradient[free] + (0.0 if dual.epsilon is None else side[free] * dual.epsilon[free])
         step = solve(slope)
         if not np.isfinite(step).all():
             break
         moved, blocked = _within(beta[free], step, side[free], dual[free])
         beta[free] = moved
-        gradient = dual.gradient(kernel_times(K, beta), beta)
+        gradient = dual.gradient(matrix.times(beta), beta)
         if blocked.any():
             side[free[blocked]] = 0.0
             solve = None
@@ -108,7 +140,7 @@ def _solver(
     """
     m = len(free)
     system = np.zeros((m + equality, m + equality))
-    system[:m, :m] = K[np.ix_(free, free)]
+    system[:m, :m] = K
     if dual.ridge is not None:
         system[range(m), range(m)] += dual.ridge[free]
     if equality:

@@ -16,6 +16,7 @@ from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix, stored_for_speed
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.class_blocks import ClassBlocks
 from dcsvm_dask.solvers.matrix_memory import MatrixMemory
+from dcsvm_dask.solvers.on_demand import SHARED_FEATURES, solve_on_demand, suits
 from dcsvm_dask.solvers.small_pairs import solve_small_pairs
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.whole import SMALL, solve_whole
@@ -181,8 +182,8 @@ def solve_machines(
 ) -> list[SolvedMachine]:
     """Solve SVMs over the same rows, side by side; see `solve_whole`.
 
-    Pairs of classes of up to 3,072 rows share the kernel values within classes; SVMs of all
-    rows, if these are up to 2,048, share one kernel matrix.
+    Pairs of classes of up to 3,072 rows share the kernel values within classes, unless few kernel
+    rows are enough for them (`solve_on_demand`); SVMs of all rows, if these are up to 2,048, share one kernel matrix.
 
     Parameters
     ----------
@@ -223,13 +224,13 @@ def solve_machines(
     bounds = np.broadcast_to(np.asarray(C, np.float64), n)
     pairs = [(one.positive, one.negative) for one in machines if one.negative is not None]
     tiny: dict[tuple[int, int], tuple[Index, Solution]] = {}
-    plain = alpha is None and callback is None and max_iter is None and not task.squared
-    if plain and equality and inner in ("auto", "smo"):
+    from_zero = equality and alpha is None and max_iter is None and inner in ("auto", "smo")
+    if from_zero and callback is None and not task.squared:
         tiny = solve_small_pairs(
             kernel, X, codes, bounds, pairs, tol=tol, most=most_shared, threads=threads
         )
         pairs = [pair for pair in pairs if pair not in tiny]
-    shared = ClassBlocks.of(kernel, X, codes, pairs, most_shared, threads)
+    shared = ClassBlocks.of(kernel, X, codes, pairs, most_shared)
     rows = _most_rows(machines, np.bincount(codes).tolist())
     each = matrix_bytes(min(rows, working_size))
     if shared is not None:
@@ -255,7 +256,9 @@ def solve_machines(
             found[number] = SolvedMachine(machine, *tiny[a, b])
             return
         matrix: AbstractContextManager[Any]
+        shares = False
         if shared is not None and b is not None and (a, b) in shared.pairs:
+            shares = True
             (rows, y), matrix = shared.variables(a, b), shared.pair(a, b)
         else:
             rows, y = machine.rows(codes)
@@ -266,6 +269,14 @@ def solve_machines(
             found[number] = SolvedMachine(machine, rows, unsolved(dual, decision))
             return
         dual = task.dual(y, bounds[rows])
+        if shares and from_zero and suits(X, dual, SHARED_FEATURES):
+            exact = machine.has_exact_end
+            few, _ = solve_on_demand(
+                kernel, X[rows], dual, tol=tol, inner=inner, exact=exact, callback=callback
+            )
+            if few is not None:
+                found[number] = _ascending(machine, rows, few)
+                return
         with matrix as K:
             if K is whole and K is not None and dual.ridge is not None:
                 K = K.copy()  # solvers put the ridge into the matrix, meanwhile

@@ -187,7 +187,7 @@ def extrapolated_support(
         if equality and not mine.can_balance():
             return float(n), steps, values
         found = solve_smo(
-            np.ascontiguousarray(K[np.ix_(some, some)]),
+            K if size == len(rows) else np.ascontiguousarray(K[np.ix_(some, some)]),
             mine,
             equality=equality,
             tol=SUBSET_TOL * dual.unit,

@@ -16,6 +16,7 @@ from dcsvm_dask.solvers.finish import finished
 from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.known_matrix import KnownMatrix
 from dcsvm_dask.solvers.matrix_memory import MatrixMemory
+from dcsvm_dask.solvers.on_demand import solve_on_demand, suits
 from dcsvm_dask.solvers.optimality import balanced, bias, objective
 from dcsvm_dask.solvers.optimality import violation as violation_of
 from dcsvm_dask.solvers.parallel.share import are_costly
@@ -80,8 +81,9 @@ def solve_whole(
 ) -> tuple[Solution, int]:
     """Solve the dual problem of a support vector machine, with all its rows in memory.
 
-    The problem is that of `solve_smo`. Up to 2,048 rows it is solved with the kernel matrix in
-    float64. Beyond, `solve_decomposition` continues from the start that is given, or from the
+    The problem is that of `solve_smo`. Where an SVM of up to 8,192 rows begins at zero, a few kernel
+    rows may be enough (`solve_on_demand`). If not, it is solved up to 2,048 rows with the kernel
+    matrix in float64. Beyond, `solve_decomposition` continues from the start that is given, or from the
     SVMs of blocks (divide and conquer, `solve_blocks`). Without either, or where blocks
     contradict each other, it begins at zero: where more support vectors are expected than a working
     set has room for, by many small ones (`solve_parallel`); else by working sets whose kernel
@@ -142,6 +144,13 @@ def solve_whole(
     n = X.shape[0] if K is None else len(K)
     limit, values = NO_LIMIT if max_iter is None else max_iter, 0
     X = stored_for_speed(X) if K is None else X
+    from_zero = equality and beta is None and max_iter is None and inner in ("auto", "smo")
+    if K is None and from_zero and suits(X, dual):
+        few, values = solve_on_demand(
+            kernel, X, dual, tol=tol, inner=inner, exact=exact, callback=callback
+        )
+        if few is not None:
+            return few, values
     if K is None and n <= SMALL:
         K, values = counted_kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
     checked = QuadraticProgram.of(n, dual, beta, None, equality)

@@ -412,6 +412,7 @@ def test_no_block_is_solved_where_support_vectors_are_few(
     dual = Regression(0.1).dual((z - z.mean()) / z.std(), np.full(len(z), 10.0))
     monkeypatch.setattr(whole, "DIVIDED_FROM", len(z))
     monkeypatch.setattr(whole, "SMALL", 100)
+    monkeypatch.setattr(whole, "suits", lambda *_: False)
     monkeypatch.setattr(whole, "solve_blocks", None)
     kernel, blocks = Kernel("rbf", 0.1), np.arange(len(z)) // 1000
     found, _ = solvers.solve_whole(kernel, X, dual, equality=True, blocks=blocks)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.compiled import njit
+from dcsvm_dask.kernels.row_by_row import Asked, whole_matrix
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.smo.columns import take
 from dcsvm_dask.solvers.smo.loops import FAR, falling
@@ -16,6 +17,8 @@ from dcsvm_dask.tasks.dual import N_GROUPS
 
 Vector = NDArray[np.float64]
 Rows = NDArray[np.int64]
+
+ALL_THERE = whole_matrix()
 
 
 @njit(cache=True, nogil=True)
@@ -88,8 +91,11 @@ class ActiveSet:
         self.shift = 0.0
         self.group = None if dual.group is None else dual.group[rows]
 
-    def advance(self, tol: float, max_steps: int) -> tuple[int, float]:
-        """Take up to `max_steps` steps; returns their number and the violation."""
+    def advance(self, tol: float, max_steps: int, asked: Asked = ALL_THERE) -> tuple[int, float]:
+        """Take up to `max_steps` steps; returns their number and the violation.
+
+        With `asked` see `pair_steps`.
+        """
         state = (
             *(self.K, self.G, self.diagonal, self.beta, self.lower, self.upper),
             *(self.lo, self.hi, self.epsilon, self.zone),
@@ -98,7 +104,7 @@ class ActiveSet:
             borders = np.searchsorted(self.group, np.arange(N_GROUPS + 1))
             steps, violation = group_steps(*state[:8], borders, self.shifts, tol, max_steps)
         elif self._problem.equality:
-            steps, violation, self.shift = pair_steps(*state, tol, max_steps)
+            steps, violation, self.shift = pair_steps(*state, tol, max_steps, asked)
         else:
             steps, violation = box_steps(*state, tol, max_steps)
         return steps, float(violation)

@@ -30,11 +30,11 @@ def _add_eight(K: Any, F: Any, r: Any, d: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def add_columns(K: Any, F: Any, weights: Any) -> None:
-    """Add K @ weights to F in float64; K is symmetric, rows of weight 0 are not read."""
+    """Add weights @ K, of K of shape (m, n), to F in float64; rows of weight 0 are not read."""
     r = np.zeros(8, np.int64)
     d = np.zeros(8)
     filled = 0
-    for k in range(F.shape[0]):
+    for k in range(weights.shape[0]):
         if weights[k] != 0.0:
             r[filled] = k
             d[filled] = weights[k]

@@ -136,7 +136,7 @@ def _solve(
     else:
         F = problem.gradient.copy()
         linear = F - product
-    diagonal = _curvatures(K)
+    diagonal = curvatures(K.diagonal())
     active = ActiveSet(K, diagonal, problem)
     n_iter = stalls = spent = 0
     best = np.inf
@@ -219,12 +219,15 @@ def _change(
     return rise
 
 
-def _curvatures(K: NDArray[np.floating]) -> NDArray[np.float32]:
-    """Return the diagonal of K, kept above 0 (linear kernels have rows of zeros).
+def curvatures(diagonal: NDArray[np.floating]) -> NDArray[np.float32]:
+    """Return the diagonal of a kernel matrix, kept above 0 (linear kernels have rows of zeros).
 
     In float32, too: values of a polynomial of a high degree may be next to nothing.
+
+    Parameters
+    ----------
+    diagonal : ndarray, shape (n,)
     """
-    diagonal = K.diagonal()
     least = max(1e-12 * (diagonal.max(initial=0.0) or 1.0), _LEAST_CURVATURE)
     return np.maximum(diagonal, least).astype(np.float32)
 

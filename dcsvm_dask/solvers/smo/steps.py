@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dcsvm_dask.compiled import njit
+from dcsvm_dask.kernels.row_by_row import ask
 from dcsvm_dask.solvers.smo.loops import (
     FAR,
     box_partner,
@@ -18,6 +19,9 @@ from dcsvm_dask.solvers.smo.loops import (
 )
 
 TAU = 1e-12
+# Steps in a row that need no new row of K: from then on the rows that are there make a problem of
+# their own, of shorter steps.
+_PATIENCE = 16
 
 
 @njit(cache=True, nogil=True)
@@ -34,6 +38,7 @@ def pair_steps(
     zone: Any,
     tol: Any,
     max_steps: Any,
+    asked: Any,
 ) -> tuple[int, float, float]:
     """Minimise 0.5 b'Kb + q'b + epsilon'|b| over lower <= b <= upper with sum(b) constant.
 
@@ -41,22 +46,34 @@ def pair_steps(
     with it by the second-order model (Fan, Chen, Lin, JMLR 6, 2005, WSS 2); b_i rises by what
     b_j falls.
 
-    Given and updated as for `box_steps`; G may be shifted by a constant. Returns the number of
-    steps, the violation m - M (at least 0), and (m + M) / 2, by which G is off its middle.
+    Given and updated as for `box_steps`; G may be shifted by a constant. `asked` says where the
+    rows of K are, and computes those that are not there (`kernels.row_by_row`). Steps end, too,
+    where it should not be asked for more, or has not been for `_PATIENCE` steps. Returns the number
+    of steps, the violation m - M (at least 0), and (m + M) / 2, by which G is off its middle.
     """
     i = 0
-    j = 0
     step = 0.0
     steps = 0
+    known = 0
+    since = 0
+    on_demand = len(asked.place) > 0
+    at_i = at_j = ask(K, asked, i)
     while True:
-        i, fall = pair_update(G, K[i], K[j], lo, hi, zone, np.float32(step), np.float32(-step))
+        up = np.float32(step)
+        i, fall = pair_update(G, K[at_i], K[at_j], lo, hi, zone, up, -up)
         rise = -G[i] if lo[i] < 0.0 else -FAR
         violation = np.float64(rise) + np.float64(fall)
-        if not violation > tol or steps >= max_steps:
+        ends = not violation > tol or steps >= max_steps
+        if on_demand and asked.number[0] > known:
+            known = asked.number[0]
+            since = steps
+        if ends or (on_demand and (known >= asked.most or steps - since > _PATIENCE)):
             return steps, max(0.0, violation), 0.5 * (np.float64(rise) - np.float64(fall))
-        j = pair_partner(G, hi, zone, diagonal, K[i], G[i], diagonal[i])
+        at_i = ask(K, asked, i)
+        j = pair_partner(G, hi, zone, diagonal, K[at_i], G[i], diagonal[i])
+        at_j = ask(K, asked, j)
         both = np.float64(diagonal[i]) + np.float64(diagonal[j])
-        a = max(both - 2.0 * np.float64(K[i, j]), TAU * both)
+        a = max(both - 2.0 * np.float64(K[at_i, j]), TAU * both)
         room_i = upper[i] - beta[i]
         room_j = beta[j] - lower[j]
         slope = np.float64(G[i]) - np.float64(falling(G[j], zone, j))

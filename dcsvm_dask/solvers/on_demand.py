@@ -1,0 +1,212 @@
+"""The dual problem by kernel rows that are computed when a step first asks for them.
+
+A problem of few support vectors asks for little more than their rows: sequential minimal
+optimisation takes the worst violators first, as LIBSVM's cache counts on. The whole kernel matrix
+would have ten or a hundred times as many values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.kernels.row_by_row import KernelRows
+from dcsvm_dask.solvers.finish import MOST_FREE, finished
+from dcsvm_dask.solvers.inner.solve import solve_inner
+from dcsvm_dask.solvers.program import QuadraticProgram
+from dcsvm_dask.solvers.smo.active import ActiveSet
+from dcsvm_dask.solvers.smo.columns import add_columns
+from dcsvm_dask.solvers.smo.solve import curvatures
+from dcsvm_dask.solvers.solution import Solution
+from dcsvm_dask.tasks import Dual
+
+Vector = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+FEWEST_ROWS, MOST_ROWS = 512, 8192
+"""Of fewer rows the matrix is there at once; of more, predicted support vectors are sooner found.
+"""
+LEAST_WORK, VALUE = 24e6, 20
+"""The matrix is there at once, too, where it takes less work than this: for each of its values the
+features, and so much besides."""
+MOST_FEATURES = 256
+"""Of rows with more features a kernel row by itself takes far longer than among others."""
+SHARED_FEATURES = 32
+"""The same for pairs of classes whose matrices are made of blocks that others have, too."""
+LOOKS = ((1 / 32, 0.93), (1 / 16, 0.5), (1 / 8, 0.25))
+"""When such a share of the rows has been asked for, at most such a share of them may still violate:
+where noise makes support vectors of many, nearly all do."""
+FIRST_LOOK = 64
+"""Of fewer rows nothing can be said."""
+MOST_ASKED, MOST_VALUES = 1 / 3, 2_600_000
+"""At most this share of the rows may be asked for, and so many kernel values: beyond, half of the
+matrix costs less, or predicting the support vectors does."""
+# The steps, in float32, aim a little lower than the tolerance.
+_AIM = 1.0 - 2.0**-10
+# Share of the tolerance to which the problem of the rows that are there is solved.
+_CLOSER = 0.5
+# ..., or that of the violation of all, where this is more.
+_FALL = 0.1
+# Times that the steps may begin anew.
+_ROUNDS = 100
+
+
+def suits(X: Rows, dual: Dual, most_features: int = MOST_FEATURES) -> bool:
+    """Return whether rows on demand may be sooner done than the whole matrix.
+
+    Parameters
+    ----------
+    X : ndarray or CSR, shape (m, d), float32
+        The rows of the problem, and maybe others.
+    dual : Dual
+        Of n rows.
+    most_features : int, optional
+        See `SHARED_FEATURES`.
+    """
+    if not FEWEST_ROWS <= len(dual) <= MOST_ROWS:
+        return False
+    if dual.group is not None or dual.spare is not None or dual.ridge is not None:
+        return False
+    d = X.shape[1]
+    return d <= most_features and len(dual) ** 2 * (VALUE + d) >= LEAST_WORK
+
+
+def solve_on_demand(
+    kernel: Kernel,
+    X: Rows,
+    dual: Dual,
+    *,
+    tol: float = 1e-3,
+    inner: str = "auto",
+    exact: bool = False,
+    callback: Callable[[int, float], object] | None = None,
+) -> tuple[Solution | None, int]:
+    """Solve a dual problem with an equality, from zero, where few kernel rows are enough.
+
+    Sequential minimal optimisation of the second order, as `solve_smo` with an equality, in which
+    a row of the kernel matrix, in float64, is computed at the first step that takes its variable.
+    Where steps stay among the rows that are there, these are solved as a problem of their own, by
+    `inner`, before all rows are looked at again.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR, shape (n, d), float32
+    dual : Dual
+        Without groups and ridge; see `suits`.
+    tol : float, default 1e-3
+        Violation to stop at, m - M as LIBSVM's.
+    inner : str, default "auto"
+        See `solve_inner`.
+    exact : bool, default False
+        Whether few free variables are to be exact; see `finished`.
+    callback : callable, optional
+        Called as callback(n_iter, violation) between rounds; a true answer stops the solver.
+
+    Returns
+    -------
+    solution : Solution or None
+        None where more rows are asked for than it pays to compute one by one, or where kernel
+        values are not finite.
+    kernel_values : int
+        Number of kernel values computed.
+    """
+    n = len(dual)
+    last = min(int(MOST_ASKED * n), MOST_VALUES // n)
+    part = AskedMatrix(KernelRows(kernel, X, last + MOST_FREE))
+    problem = QuadraticProgram.of(n, dual, None, None, True)
+    dual, rows = problem.dual, part.rows
+    active = ActiveSet(rows.K, curvatures(rows.diagonal), problem)
+    beta, F = np.zeros(n), dual.p.copy()
+    steps, going, summed = 0, True, True
+    looks = iter(_looks(n, last))
+    most, may_violate = next(looks)
+    for _ in range(_ROUNDS):
+        violation, shift = problem.violation(beta, F)
+        if violation <= tol or not going:
+            if not summed:
+                F, summed = dual.p + part.times(beta), True
+                continue
+            found = problem.solution(beta, F, dual.p, steps, tol)
+            if exact:
+                found = finished(part, dual, found, equality=True)
+            return found, len(rows) * n
+        before = beta.copy()
+        active.begin(beta, F, shift, np.inf, 0)
+        taken, _ = active.advance(_AIM * tol, n, rows.for_steps(most))
+        if not np.isfinite(active.G).all():
+            break
+        active.store(beta)
+        steps += taken
+        if len(rows) >= most:
+            F += part.times(beta - before)
+            before = beta.copy()
+            if _violating(problem, beta, F, tol) > may_violate * n:
+                break
+            most, may_violate = next(looks, (last, 0.0))
+        some, K = part.own()
+        own = solve_inner(
+            K,
+            dual[some],
+            inner=inner,
+            beta=beta[some],
+            equality=True,
+            tol=max(_CLOSER * tol, _FALL * violation),
+        )
+        beta[some] = own.beta
+        steps += own.n_iter
+        F, summed = F + part.times(beta - before), False
+        going = callback is None or not callback(steps, violation)
+    return None, len(rows) * n
+
+
+class AskedMatrix:
+    """A kernel matrix by rows that have been asked for; see `finished`.
+
+    Parameters
+    ----------
+    rows : KernelRows
+    """
+
+    def __init__(self, rows: KernelRows) -> None:
+        self.rows = rows
+        self._own = np.empty((0, 0))
+
+    def block(self, rows: Index) -> Vector:
+        """Return the values of some rows with each other."""
+        return self.rows.block(rows, rows)
+
+    def own(self) -> tuple[Index, Vector]:
+        """Return the rows that are there, and their values with each other."""
+        known, rows = len(self._own), self.rows.rows.copy()
+        new = self.rows.block(rows[known:], rows)
+        found = np.empty((len(rows), len(rows)))
+        found[:known, :known] = self._own
+        found[known:] = new
+        found[:known, known:] = new[:, :known].T
+        self._own = found
+        return rows, found
+
+    def times(self, beta: Vector) -> Vector:
+        """Return the product with beta, which is 0 where a row has not been asked for."""
+        product, there = np.zeros(len(beta)), self.rows.rows
+        add_columns(self.rows.K[: len(there)], product, beta[there])
+        return product
+
+
+def _looks(n: int, last: int) -> list[tuple[int, float]]:
+    """Return after how many rows to look, and which share may violate; none at the last one."""
+    found = {max(FIRST_LOOK, int(share * n)): violating for share, violating in LOOKS}
+    return [one for one in found.items() if one[0] < last] + [(last, 0.0)]
+
+
+def _violating(problem: QuadraticProgram, beta: Vector, F: Vector, tol: float) -> int:
+    """Return how many variables violate by more than the tolerance."""
+    dual = problem.dual
+    rising, falling = dual.slopes(F + problem.violation(beta, F)[1], beta)
+    violates = (beta < dual.upper) & (rising < -tol)
+    violates |= (beta > dual.lower) & (falling > tol)
+    return int(np.count_nonzero(violates))
