@@ -183,7 +183,8 @@ def solve_machines(
     """Solve SVMs over the same rows, side by side; see `solve_whole`.
 
     Pairs of classes of up to 3,072 rows share the kernel values within classes, unless few kernel
-    rows are enough for them (`solve_on_demand`); SVMs of all rows, if these are up to 2,048, share one kernel matrix.
+    rows are enough for them (`solve_on_demand`); SVMs of all rows, if these are up to 2,048, share
+    one kernel matrix.
 
     Parameters
     ----------

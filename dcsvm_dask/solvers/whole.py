@@ -81,10 +81,10 @@ def solve_whole(
 ) -> tuple[Solution, int]:
     """Solve the dual problem of a support vector machine, with all its rows in memory.
 
-    The problem is that of `solve_smo`. Where an SVM of up to 8,192 rows begins at zero, a few kernel
-    rows may be enough (`solve_on_demand`). If not, it is solved up to 2,048 rows with the kernel
-    matrix in float64. Beyond, `solve_decomposition` continues from the start that is given, or from the
-    SVMs of blocks (divide and conquer, `solve_blocks`). Without either, or where blocks
+    The problem is that of `solve_smo`. Where an SVM of up to 8,192 rows begins at zero, a few
+    kernel rows may be enough (`solve_on_demand`). If not, it is solved up to 2,048 rows with the
+    kernel matrix in float64. Beyond, `solve_decomposition` continues from the start that is given,
+    or from the SVMs of blocks (divide and conquer, `solve_blocks`). Without either, or where blocks
     contradict each other, it begins at zero: where more support vectors are expected than a working
     set has room for, by many small ones (`solve_parallel`); else by working sets whose kernel
     matrix is in memory (`solve_working_sets`), first of all rows, or where support vectors are few
