@@ -26,9 +26,10 @@ from dcsvm_dask.tasks import Dual
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
 
-FEWEST_ROWS, MOST_ROWS = 512, 8192
-"""Of fewer rows the matrix is there at once; of more, predicted support vectors are sooner found.
-"""
+FEWEST_ROWS, MOST_ROWS = 512, 65_536
+"""Of fewer rows the matrix is there at once; of more nothing was measured."""
+TRIED_UP_TO = 8192
+"""Up to so many rows it is worth trying; of more only where few support vectors are expected."""
 LEAST_WORK, VALUE = 24e6, 20
 """The matrix is there at once, too, where it takes less work than this: for each of its values the
 features, and so much besides."""
@@ -44,6 +45,8 @@ FIRST_LOOK = 64
 MOST_ASKED, MOST_VALUES = 1 / 3, 2_600_000
 """At most this share of the rows may be asked for, and so many kernel values: beyond, half of the
 matrix costs less, or predicting the support vectors does."""
+EXPECTED_VALUES, ASKED_FOR = 8_000_000, 1.25
+"""Kernel values where few support vectors are expected, and rows asked for of each of these."""
 # The steps, in float32, aim a little lower than the tolerance.
 _AIM = 1.0 - 2.0**-10
 # Share of the tolerance to which the problem of the rows that are there is solved.
@@ -72,6 +75,18 @@ def suits(X: Rows, dual: Dual, most_features: int = MOST_FEATURES) -> bool:
         return False
     d = X.shape[1]
     return d <= most_features and len(dual) ** 2 * (VALUE + d) >= LEAST_WORK
+
+
+def is_worth_trying(rows: int, support: float) -> bool:
+    """Return whether so many support vectors, of more than `TRIED_UP_TO` rows, are few.
+
+    Parameters
+    ----------
+    rows : int
+    support : float
+        As many as are expected.
+    """
+    return ASKED_FOR * support * rows <= EXPECTED_VALUES
 
 
 def solve_on_demand(
@@ -115,7 +130,8 @@ def solve_on_demand(
         Number of kernel values computed.
     """
     n = len(dual)
-    last = min(int(MOST_ASKED * n), MOST_VALUES // n)
+    most_values = MOST_VALUES if n <= TRIED_UP_TO else EXPECTED_VALUES
+    last = min(int(MOST_ASKED * n), most_values // n)
     part = AskedMatrix(KernelRows(kernel, X, last + MOST_FREE))
     problem = QuadraticProgram.of(n, dual, None, None, True)
     dual, rows = problem.dual, part.rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,12 @@ from dcsvm_dask.solvers.finish import finished
 from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.known_matrix import KnownMatrix
 from dcsvm_dask.solvers.matrix_memory import MatrixMemory
-from dcsvm_dask.solvers.on_demand import solve_on_demand, suits
+from dcsvm_dask.solvers.on_demand import (
+    TRIED_UP_TO,
+    is_worth_trying,
+    solve_on_demand,
+    suits,
+)
 from dcsvm_dask.solvers.optimality import balanced, bias, objective
 from dcsvm_dask.solvers.optimality import violation as violation_of
 from dcsvm_dask.solvers.parallel.share import are_costly
@@ -81,8 +87,9 @@ def solve_whole(
 ) -> tuple[Solution, int]:
     """Solve the dual problem of a support vector machine, with all its rows in memory.
 
-    The problem is that of `solve_smo`. Where an SVM of up to 8,192 rows begins at zero, a few
-    kernel rows may be enough (`solve_on_demand`). If not, it is solved up to 2,048 rows with the
+    The problem is that of `solve_smo`. Where an SVM of up to 8,192 rows begins at zero, or one of
+    more rows of which few support vectors are expected, a few kernel rows may be enough
+    (`solve_on_demand`). If not, it is solved up to 2,048 rows with the
     kernel matrix in float64. Beyond, `solve_decomposition` continues from the start that is given,
     or from the SVMs of blocks (divide and conquer, `solve_blocks`). Without either, or where blocks
     contradict each other, it begins at zero: where more support vectors are expected than a working
@@ -145,10 +152,12 @@ def solve_whole(
     limit, values = NO_LIMIT if max_iter is None else max_iter, 0
     X = stored_for_speed(X) if K is None else X
     from_zero = equality and beta is None and max_iter is None and inner in ("auto", "smo")
-    if K is None and from_zero and suits(X, dual):
-        few, values = solve_on_demand(
-            kernel, X, dual, tol=tol, inner=inner, exact=exact, callback=callback
-        )
+    on_demand = partial(
+        solve_on_demand, kernel, X, dual, tol=tol, inner=inner, exact=exact, callback=callback
+    )
+    may_be_few = K is None and from_zero and suits(X, dual)
+    if may_be_few and n <= TRIED_UP_TO:
+        few, values = on_demand()
         if few is not None:
             return few, values
     if K is None and n <= SMALL:
@@ -166,6 +175,11 @@ def solve_whole(
     work = _Whole(
         kernel, X, dual, equality, tol, size, inner, limit, seed, threads, memory, callback
     )
+    if may_be_few and n > TRIED_UP_TO and is_worth_trying(n, work.expected_support()):
+        few, values = on_demand()
+        work.values += values
+        if few is not None:
+            return few, work.values
     if start is None and blocks is not None and n >= DIVIDED_FROM:
         start = work.divide(blocks)
     near = None if start is None else work.conquer(start, verified=verify)

@@ -33,13 +33,33 @@ def standard(X: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def skin(shared_data: Callable[[str], Any]) -> Any:
-    """3,000 colours, skin or not, told apart by few support vectors; distinct rows."""
+def colours(shared_data: Callable[[str], Any]) -> Any:
+    """9,000 colours, skin or not, told apart by few support vectors; distinct rows."""
     data = shared_data("skin_nonskin")
     X, y = data["X_train"], np.where(data["y_train"] == data["y_train"].max(), 1, -1)
     X, first = np.unique(X, axis=0, return_index=True)
-    some = np.random.default_rng(0).permutation(len(X))[:3000]
+    some = np.random.default_rng(0).permutation(len(X))[:9000]
     return standard(X[some]), y[first[some]]
+
+
+@pytest.fixture(scope="module")
+def skin(colours: Any) -> Any:
+    return colours[0][:3000], colours[1][:3000]
+
+
+@pytest.fixture
+def solved(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """What comes of each time that rows on demand are tried."""
+    found: list[bool] = []
+
+    def counted(kernel: Kernel, X: Any, dual: Dual, **how: Any) -> Any:
+        solution, values = solve_on_demand(kernel, X, dual, **how)
+        found.append(solution is not None)
+        return solution, values
+
+    monkeypatch.setattr(machines, "solve_on_demand", counted)
+    monkeypatch.setattr(whole, "solve_on_demand", counted)
+    return found
 
 
 @pytest.fixture
@@ -173,23 +193,31 @@ def test_an_infinite_value_is_refused_in_words(skin: Any) -> None:
 
 
 def test_pairs_of_classes_are_those_of_svc(
-    shared_data: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+    shared_data: Callable[[str], Any], solved: list[bool]
 ) -> None:
     data = shared_data("shuttle")
     X, y = standard(data["X_train"][:3000]), data["y_train"][:3000]
-    solved: list[int] = []
-
-    def counted(kernel: Kernel, X: Any, dual: Dual, **how: Any) -> Any:
-        found = solve_on_demand(kernel, X, dual, **how)
-        solved.append(found[0] is not None)
-        return found
-
-    monkeypatch.setattr(machines, "solve_on_demand", counted)
     ours = DCSVC(C=100.0, gamma=0.5).fit(X, y)
     theirs = SVC(C=100.0, gamma=0.5, tol=1e-10).fit(X.astype(np.float64), y)
     assert sum(solved) >= 3
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=2e-3)
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
+def test_of_more_rows_it_is_tried_where_few_support_vectors_are_expected(
+    colours: Any, solved: list[bool]
+) -> None:
+    X, y = colours
+    ours = DCSVC(C=100.0, gamma=0.5).fit(X, y)
+    assert solved == [True]
+    assert len(ours.support_) < 200
+    theirs = SVC(C=100.0, gamma=0.5, tol=1e-6).fit(X.astype(np.float64), y)
+    np.testing.assert_allclose(
+        ours.decision_function(X), theirs.decision_function(X.astype(np.float64)), atol=2e-3
+    )
+    noise = np.random.default_rng(0).permutation(y)
+    DCSVC(gamma=0.5).fit(X, noise)
+    assert solved == [True]
 
 
 def test_a_regression_is_svr(skin: Any) -> None:
