@@ -23,7 +23,7 @@ ELSEWHERE = "..."
 """A line that stands for others."""
 WHATEVER_IS_FOUND = ("largest class", "linear SVM")
 """Lines about a search whose numbers do not depend on what it has time for."""
-FIRST_FIT = "dcsvm_dask compiles its solvers"
+FIRST_FIT = "dcsvm_dask compiles solvers"
 """The begin of a line that only a new installation prints."""
 FIRST_SEARCH = re.compile(r", and \d+ s for compiling, once$", re.MULTILINE)
 """The end of a line that only a new installation prints."""

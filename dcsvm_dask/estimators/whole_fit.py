@@ -36,4 +36,4 @@ def whole_or_as_before(method: Method) -> Method:
 
 
 def _say() -> None:
-    LOGGER.warning("dcsvm_dask compiles its solvers, once: up to half a minute")
+    LOGGER.warning("dcsvm_dask compiles solvers for the first time: up to half a minute, once")

@@ -15,6 +15,7 @@ from dcsvm_dask.solvers.cutting import solve_cutting
 from dcsvm_dask.solvers.linear.crammer_singer import solve_crammer_singer
 from dcsvm_dask.solvers.linear.solve import solve_linear, solve_linear_dual
 from dcsvm_dask.solvers.linear.zeros import count_values, take_values
+from dcsvm_dask.solvers.on_demand import solve_on_demand
 from dcsvm_dask.solvers.online.solve import solve_online
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.smo.active import ActiveSet
@@ -28,6 +29,8 @@ def warm_up() -> None:
     For kernel matrices in float32 and float64.
     """
     _smo(svc_dual([1.0, -1.0, 1.0, -1.0], 1.0))
+    y = np.tile([1.0, -1.0], 16)
+    solve_on_demand(Kernel("rbf"), y.astype(np.float32)[:, None], svc_dual(y, 1.0))
     solve_box_qp(np.eye(1), np.zeros(1))
 
 

@@ -10,7 +10,9 @@ import numba
 import numpy as np
 import pytest
 
+from dcsvm_dask.kernels import Kernel, row_by_row
 from dcsvm_dask.solvers import box_qp, solve_smo, warm_up, warm_up_kinks
+from dcsvm_dask.solvers.on_demand import solve_on_demand
 from dcsvm_dask.solvers.smo import active, columns, loops, steps
 from dcsvm_dask.tasks import Regression, svc_dual
 
@@ -18,7 +20,7 @@ from dcsvm_dask.tasks import Regression, svc_dual
 def _signatures() -> dict[str, int]:
     return {
         f"{module.__name__}.{name}": len(function.signatures)
-        for module in (active, box_qp, columns, loops, steps)
+        for module in (active, box_qp, columns, loops, row_by_row, steps)
         for name, function in vars(module).items()
         if hasattr(function, "signatures")
     }
@@ -31,6 +33,9 @@ def test_nothing_is_compiled_after_warm_up(blobs: Callable[..., Any]) -> None:
     for equality in (False, True):
         for dtype in (np.float32, np.float64):
             solve_smo(K.astype(dtype), svc_dual(y, 1.0), equality=equality, tol=1e-5)
+    X = np.random.default_rng(0).normal(size=(600, 2)).astype(np.float32)
+    dual = svc_dual(np.where(X[:, 0] > 0.0, 1.0, -1.0), 1.0)
+    assert solve_on_demand(Kernel("rbf"), X, dual)[0] is not None
     assert _signatures() == before
 
 

@@ -57,7 +57,7 @@ def pair_steps(
     known = 0
     since = 0
     on_demand = len(asked.place) > 0
-    at_i = at_j = ask(K, asked, i)
+    at_i = at_j = ask(K, asked, np.int64(i))
     while True:
         up = np.float32(step)
         i, fall = pair_update(G, K[at_i], K[at_j], lo, hi, zone, up, -up)
@@ -69,9 +69,9 @@ def pair_steps(
             since = steps
         if ends or (on_demand and (known >= asked.most or steps - since > _PATIENCE)):
             return steps, max(0.0, violation), 0.5 * (np.float64(rise) - np.float64(fall))
-        at_i = ask(K, asked, i)
+        at_i = ask(K, asked, np.int64(i))
         j = pair_partner(G, hi, zone, diagonal, K[at_i], G[i], diagonal[i])
-        at_j = ask(K, asked, j)
+        at_j = ask(K, asked, np.int64(j))
         both = np.float64(diagonal[i]) + np.float64(diagonal[j])
         a = max(both - 2.0 * np.float64(K[at_i, j]), TAU * both)
         room_i = upper[i] - beta[i]
