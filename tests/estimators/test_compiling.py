@@ -28,4 +28,7 @@ def test_the_first_fit_says_that_it_compiles_and_later_ones_do_not(tmp_path: Pat
             [sys.executable, "-c", CODE], env=around, capture_output=True, text=True, check=True
         )
         said.append(done.stderr.splitlines())
-    assert said == [["dcsvm_dask compiles solvers for the first time: up to half a minute, once"], []]
+    assert said == [
+        ["dcsvm_dask compiles solvers for the first time: up to half a minute, once"],
+        [],
+    ]
