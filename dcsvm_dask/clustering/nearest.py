@@ -56,15 +56,14 @@ def nearest(
     """
     labels = np.empty(X.shape[0], dtype=np.int32)
     scores = np.empty(X.shape[0])
+    room = np.empty(np.diff(tree.offsets).max())
+    longest = np.diff(X.indptr).max(initial=0) if is_sparse(X) else X.shape[1]
+    row = np.empty(longest + 1), np.empty(longest + 1, dtype=np.int64)
+    about = (flat, half_squares, tree.offsets, tree.child, X.shape[1], cosine, labels, scores)
     if is_sparse(X):
-        _nearest_csr(
-            X.data, X.indices, X.indptr, flat, half_squares, tree.offsets, tree.child,
-            X.shape[1], cosine, labels, scores,
-        )  # fmt: skip
+        _nearest_csr(X.data, X.indices, X.indptr, *about, *row, room)
     else:
-        _nearest_dense(
-            X, flat, half_squares, tree.offsets, tree.child, cosine, labels, scores
-        )  # fmt: skip
+        _nearest_dense(X, *about, *row, room)
     return labels, scores
 
 
@@ -146,15 +145,16 @@ def _nearest_dense(
     half_squares: Any,
     offsets: Any,
     child: Any,
+    d: int,
     cosine: bool,
     labels: Any,
     scores: Any,
+    values: Any,
+    columns: Any,
+    room: Any,
 ) -> None:
-    n, d = X.shape
-    room = np.empty(np.max(np.diff(offsets)))
-    values, columns = np.empty(d + 1), np.empty(d + 1, dtype=np.int64)
-    for i in range(n):
-        count = 0
+    for i in range(X.shape[0]):
+        count = np.int64(0)  # a literal 0 would be a type of its own
         for j in range(d):
             values[count] = X[i, j]
             columns[count] = j
@@ -177,12 +177,12 @@ def _nearest_csr(
     cosine: bool,
     labels: Any,
     scores: Any,
+    values: Any,
+    columns: Any,
+    room: Any,
 ) -> None:
-    room = np.empty(np.max(np.diff(offsets)))
-    longest = np.max(np.diff(indptr)) if indptr.shape[0] > 1 else 0
-    values, columns = np.empty(longest + 1), np.empty(longest + 1, dtype=np.int64)
     for i in range(indptr.shape[0] - 1):
-        count = 0
+        count = np.int64(0)
         for e in range(indptr[i], indptr[i + 1]):
             values[count] = data[e]
             columns[count] = indices[e]

@@ -146,6 +146,7 @@ def _sum_blocks(
     d = X.shape[1]
     origin, mean = np.zeros(d, np.float32), np.zeros(d, np.float32)
     no_spread, no_block = np.empty(0), np.empty((0, 0), np.float32)
+    column = np.int64(0)  # a literal 0 would be a type of its own
     stop, group = np.zeros(1, np.int64), np.zeros(1, np.int64)
     for q in range(len(blocks)):
         g = blocks[q]
@@ -171,7 +172,7 @@ def _sum_blocks(
             tile_work(
                 argument, own_how, function, own_scale, degree, coef0, F, a, centre, d, position,
                 rare_start, rare_row, rare_value, Z, data, indices, indptr, own, w, no_spread,
-                stop, group, chunk, sums, no_spread, no_block, 0,
+                stop, group, chunk, sums, no_spread, no_block, column,
             )  # fmt: skip
             for i in range(n):
                 # What rounding `a` did is put right, to first order.
