@@ -47,14 +47,17 @@ MOST_ASKED, MOST_VALUES = 1 / 3, 2_600_000
 matrix costs less, or predicting the support vectors does."""
 EXPECTED_VALUES, ASKED_FOR = 8_000_000, 1.25
 """Kernel values where few support vectors are expected, and rows asked for of each of these."""
+MOST_WORK = 10
+"""Steps times the rows that they look at, as a multiple of the square of all rows: beyond, the
+problem is so hard that few kernel rows are no gain."""
 # The steps, in float32, aim a little lower than the tolerance.
 _AIM = 1.0 - 2.0**-10
 # Share of the tolerance to which the problem of the rows that are there is solved.
 _CLOSER = 0.5
 # ..., or that of the violation of all, where this is more.
 _FALL = 0.1
-# Times that the steps may begin anew.
-_ROUNDS = 100
+# Rounds in a row that may ask for no row and end no nearer: the tolerance is below the rounding.
+_IDLE = 3
 
 
 def suits(X: Rows, dual: Dual, most_features: int = MOST_FEATURES) -> bool:
@@ -124,45 +127,36 @@ def solve_on_demand(
     Returns
     -------
     solution : Solution or None
-        None where more rows are asked for than it pays to compute one by one, or where kernel
-        values are not finite.
+        None where more rows or steps are needed than pays, where the tolerance is below the
+        rounding, or where kernel values are not finite.
     kernel_values : int
         Number of kernel values computed.
     """
     n = len(dual)
-    most_values = MOST_VALUES if n <= TRIED_UP_TO else EXPECTED_VALUES
-    last = min(int(MOST_ASKED * n), most_values // n)
-    part = AskedMatrix(KernelRows(kernel, X, last + MOST_FREE))
+    last = _most_rows(n)
     problem = QuadraticProgram.of(n, dual, None, None, True)
-    dual, rows = problem.dual, part.rows
+    dual, part = problem.dual, AskedMatrix(KernelRows(kernel, X, last + MOST_FREE))
+    rows = part.rows
     active = ActiveSet(rows.K, curvatures(rows.diagonal), problem)
     beta, F = np.zeros(n), dual.p.copy()
-    steps, going, summed = 0, True, True
+    steps, work, idle, going, summed = 0, MOST_WORK * n**2, 0, True, True
     looks = iter(_looks(n, last))
     most, may_violate = next(looks)
-    for _ in range(_ROUNDS):
-        violation, shift = problem.violation(beta, F)
-        if violation <= tol or not going:
-            if not summed:
-                F, summed = dual.p + part.times(beta), True
-                continue
-            found = problem.solution(beta, F, dual.p, steps, tol)
-            if exact:
-                found = finished(part, dual, found, equality=True)
-            return found, len(rows) * n
-        before = beta.copy()
+    violation, shift = problem.violation(beta, F)
+    while violation > tol and going:
+        before, known = beta.copy(), len(rows)
         active.begin(beta, F, shift, np.inf, 0)
         taken, _ = active.advance(_AIM * tol, n, rows.for_steps(most))
         if not np.isfinite(active.G).all():
-            break
+            return None, len(rows) * n
         active.store(beta)
         steps += taken
         if len(rows) >= most:
-            F += part.times(beta - before)
-            before = beta.copy()
-            if _violating(problem, beta, F, tol) > may_violate * n:
-                break
-            most, may_violate = next(looks, (last, 0.0))
+            now = F + part.times(beta - before)
+            if problem.violation(beta, now)[0] > tol:
+                if most == last or _violating(problem, beta, now, tol) > may_violate * n:
+                    return None, len(rows) * n
+                most, may_violate = next(looks)
         some, K = part.own()
         own = solve_inner(
             K,
@@ -171,12 +165,37 @@ def solve_on_demand(
             beta=beta[some],
             equality=True,
             tol=max(_CLOSER * tol, _FALL * violation),
+            max_iter=int(work / len(some)),
         )
+        work -= own.n_iter * len(some) + (taken + 1) * n
         beta[some] = own.beta
         steps += own.n_iter
-        F, summed = F + part.times(beta - before), False
+        F, summed, best = F + part.times(beta - before), False, violation
+        violation, shift = problem.violation(beta, F)
+        if violation <= tol and not summed:
+            F, summed = dual.p + part.times(beta), True
+            violation, shift = problem.violation(beta, F)
+        idle = 0 if violation < best or len(rows) > known else idle + 1
         going = callback is None or not callback(steps, violation)
-    return None, len(rows) * n
+        if going and (idle >= _IDLE or not own.converged):
+            return None, len(rows) * n
+    if not summed:
+        F = dual.p + part.times(beta)
+    found = problem.solution(beta, F, dual.p, steps, tol)
+    if exact:
+        found = finished(part, dual, found, equality=True)
+    return found, len(rows) * n
+
+
+def bytes_needed(n: int) -> int:
+    """Return the most bytes that the rows of a problem of n rows take."""
+    return 8 * n * (_most_rows(n) + MOST_FREE)
+
+
+def _most_rows(n: int) -> int:
+    """Return how many rows may be asked for."""
+    most_values = MOST_VALUES if n <= TRIED_UP_TO else EXPECTED_VALUES
+    return min(int(MOST_ASKED * n), most_values // n)
 
 
 class AskedMatrix:

@@ -19,6 +19,7 @@ from dcsvm_dask.solvers.known_matrix import KnownMatrix
 from dcsvm_dask.solvers.matrix_memory import MatrixMemory
 from dcsvm_dask.solvers.on_demand import (
     TRIED_UP_TO,
+    bytes_needed,
     is_worth_trying,
     solve_on_demand,
     suits,
@@ -156,12 +157,14 @@ def solve_whole(
         solve_on_demand, kernel, X, dual, tol=tol, inner=inner, exact=exact, callback=callback
     )
     may_be_few = K is None and from_zero and suits(X, dual)
+    may_be_few = may_be_few and bytes_needed(n) <= 4 * working_size**2
     if may_be_few and n <= TRIED_UP_TO:
         few, values = on_demand()
         if few is not None:
             return few, values
     if K is None and n <= SMALL:
-        K, values = counted_kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
+        K, more = counted_kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
+        values += more
     checked = QuadraticProgram.of(n, dual, beta, None, equality)
     dual, start = checked.dual, None
     if beta is not None:
@@ -175,6 +178,7 @@ def solve_whole(
     work = _Whole(
         kernel, X, dual, equality, tol, size, inner, limit, seed, threads, memory, callback
     )
+    work.values = values
     if may_be_few and n > TRIED_UP_TO and is_worth_trying(n, work.expected_support()):
         few, values = on_demand()
         work.values += values

@@ -71,7 +71,7 @@ def test_a_table_with_words_becomes_a_model_beside_baselines(
 
 
 def test_class_weights_choose_and_compare_by_balanced_accuracy(bank: Path, tmp_path: Path) -> None:
-    words: dict[str, Any] = {"label": "bought", "class_weight": "balanced", "minutes": 0.05}
+    words: dict[str, Any] = {"label": "bought", "class_weight": "balanced", "minutes": 0.2}
     run = api.easy(bank, tmp_path / "out", **words, **HOW)
     figures, test = run.figures, run.evaluate(tmp_path / "out" / "data.zarr" / "test")
     assert (figures["score"], figures["majority"]) == ("balanced_accuracy", 0.5)

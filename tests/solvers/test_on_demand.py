@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -67,6 +68,7 @@ def _to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Go on, however many rows are asked for."""
     monkeypatch.setattr(on_demand, "LOOKS", ())
     monkeypatch.setattr(on_demand, "MOST_ASKED", 2.0)
+    monkeypatch.setattr(on_demand, "MOST_WORK", 10_000)
 
 
 def dual_of(name: str, X: Any, y: Any) -> Dual:
@@ -123,14 +125,49 @@ def test_where_labels_are_noise_it_ends_early(skin: Any) -> None:
     assert values <= len(X) * (len(X) / 32 + 2)
 
 
-def test_what_ends_early_is_solved_by_the_whole_matrix(skin: Any) -> None:
-    X, y = (part[:1500] for part in skin)
+@pytest.mark.parametrize("n", [1500, 3000])
+def test_what_ends_early_is_solved_as_without(
+    n: int, skin: Any, solved: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = (part[:n] for part in skin)
     noise = np.random.default_rng(0).permutation(y).astype(np.float64)
     dual = Classification().dual(noise, np.full(len(y), 1.0))
-    one, _ = whole.solve_whole(Kernel("rbf", 1 / 3), X, dual, equality=True)
-    K = kernel_matrix(Kernel("rbf", 1 / 3), X, dtype=np.float64)
-    other, _ = whole.solve_whole(Kernel("rbf", 1 / 3), X, dual, equality=True, K=K)
+    one, values = whole.solve_whole(Kernel("rbf", 1 / 3), X, dual, equality=True)
+    assert solved == [False]
+    _, tried = solve_on_demand(Kernel("rbf", 1 / 3), X, dual)
+    monkeypatch.setattr(whole, "suits", lambda *_: False)
+    other, fewer = whole.solve_whole(Kernel("rbf", 1 / 3), X, dual, equality=True)
     np.testing.assert_array_equal(one.beta, other.beta)
+    assert values == fewer + tried
+
+
+@pytest.mark.parametrize(
+    ("kernel", "C", "tol"),
+    [
+        (Kernel("rbf", 0.01), 1e6, 1e-10),
+        (Kernel("poly", 1 / 3, 3, 1.0), 1e4, 1e-12),
+        (Kernel("rbf", 1 / 3), 1e4, 1e-13),
+    ],
+)
+def test_a_tolerance_below_the_rounding_is_given_up(
+    kernel: Kernel, C: float, tol: float, skin: Any
+) -> None:
+    X, y = (part[:1500] for part in skin)
+    dual = Classification().dual(y.astype(np.float64), np.full(len(y), C))
+    calls: list[float] = []
+    found, _ = solve_on_demand(
+        kernel, X, dual, tol=tol, callback=lambda _, violation: calls.append(violation)
+    )
+    assert found is None or found.converged
+    assert len(calls) < 40
+
+
+def test_what_takes_too_many_steps_is_given_up(skin: Any) -> None:
+    X, y = (part[:1500] for part in skin)
+    dual = Classification().dual(y.astype(np.float64), np.full(len(y), 1e5))
+    begin = time.process_time()
+    assert solve_on_demand(Kernel("linear"), X, dual)[0] is None
+    assert time.process_time() - begin < 0.5  # two million steps would take longer
 
 
 def test_a_callback_stops_it(skin: Any) -> None:
@@ -148,6 +185,8 @@ def test_a_callback_stops_it(skin: Any) -> None:
     assert found.violation > 1e-3
     assert len(calls) == 2
     assert found.n_iter == calls[-1][0]
+    K = kernel_matrix(Kernel("rbf", 1 / 3), X, dtype=np.float64)
+    np.testing.assert_allclose(found.gradient, dual.gradient(K @ found.beta, found.beta), atol=1e-9)
 
 
 def test_values_that_are_not_finite_are_left_to_the_whole_matrix(skin: Any) -> None:
@@ -166,12 +205,15 @@ def test_which_problems_suit(skin: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "threads", "verbose"])
-def test_an_estimator_is_svc(kind: str, skin: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_estimator_is_svc(
+    kind: str, skin: Any, solved: list[bool], capsys: pytest.CaptureFixture[str]
+) -> None:
     X, y = skin
     theirs = SVC(C=1.0, gamma=0.5, tol=1e-10).fit(X.astype(np.float64), y)
     rows = sparse.csr_array(X) if kind == "sparse" else X
     ours = DCSVC(gamma=0.5, n_jobs=2 if kind == "threads" else 1, verbose=kind == "verbose")
     ours.fit(rows, y)
+    assert solved == [True]
     np.testing.assert_array_equal(ours.support_, theirs.support_)
     # SVC's kernel values are float32.
     np.testing.assert_allclose(_dense(ours.dual_coef_), theirs.dual_coef_, atol=1e-3)
@@ -200,6 +242,8 @@ def test_pairs_of_classes_are_those_of_svc(
     ours = DCSVC(C=100.0, gamma=0.5).fit(X, y)
     theirs = SVC(C=100.0, gamma=0.5, tol=1e-10).fit(X.astype(np.float64), y)
     assert sum(solved) >= 3
+    alone = DCSVC(C=100.0, gamma=0.5, n_jobs=1).fit(X, y)
+    np.testing.assert_array_equal(ours.dual_coef_, alone.dual_coef_)
     np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=2e-3)
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
 
@@ -220,10 +264,11 @@ def test_of_more_rows_it_is_tried_where_few_support_vectors_are_expected(
     assert solved == [True]
 
 
-def test_a_regression_is_svr(skin: Any) -> None:
+def test_a_regression_is_svr(skin: Any, solved: list[bool]) -> None:
     X = skin[0]
     z = np.sin(X[:, 0].astype(np.float64)) + 0.3 * X[:, 1] ** 2
     ours = DCSVR(C=10.0, epsilon=0.05, gamma=0.3).fit(X, z)
+    assert solved == [True]
     theirs = SVR(C=10.0, epsilon=0.05, gamma=0.3, tol=1e-6).fit(X.astype(np.float64), z)
     np.testing.assert_allclose(ours.predict(X), theirs.predict(X), atol=2e-3)
 
@@ -245,6 +290,7 @@ def test_what_it_finds_is_feasible_and_within_the_tolerance(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(on_demand, "LOOKS", ())
         patch.setattr(on_demand, "MOST_ASKED", 2.0)
+        patch.setattr(on_demand, "MOST_WORK", 10_000)
         found, values = solve_on_demand(kernel, X, dual)
     assert found is not None
     assert values <= n**2
