@@ -117,8 +117,15 @@ class After(Callback):
             self.what()
 
 
-@pytest.mark.parametrize("killed", [1, 2])
-@pytest.mark.parametrize("steps", [1, SETS // 2])
+@pytest.mark.parametrize(
+    ("steps", "killed"),
+    [
+        (1, 1),
+        (SETS // 2, 2),
+        pytest.param(1, 2, marks=pytest.mark.soak),
+        pytest.param(SETS // 2, 1, marks=pytest.mark.soak),
+    ],
+)
 def test_workers_that_are_killed_between_steps(
     killed: int, steps: int, client: Client, data: str, alone: api.Run, tmp_path: Path
 ) -> None:
