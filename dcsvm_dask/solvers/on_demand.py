@@ -37,7 +37,7 @@ MOST_FEATURES = 256
 """Of rows with more features a kernel row by itself takes far longer than among others."""
 SHARED_FEATURES = 32
 """The same for pairs of classes whose matrices are made of blocks that others have, too."""
-LOOKS = ((1 / 32, 0.93), (1 / 16, 0.5), (1 / 8, 0.25))
+LOOKS: tuple[tuple[float, float], ...] = ((1 / 32, 0.93), (1 / 16, 0.5), (1 / 8, 0.25))
 """When such a share of the rows has been asked for, at most such a share of them may still violate:
 where noise makes support vectors of many, nearly all do."""
 FIRST_LOOK = 64
@@ -234,7 +234,8 @@ class AskedMatrix:
 
 def _looks(n: int, last: int) -> list[tuple[int, float]]:
     """Return after how many rows to look, and which share may violate; none at the last one."""
-    found = {max(FIRST_LOOK, int(share * n)): violating for share, violating in LOOKS}
+    early = LOOKS if n * LOOKS[0][0] >= FIRST_LOOK else LOOKS[1:]
+    found = {max(FIRST_LOOK, int(share * n)): violating for share, violating in early}
     return [one for one in found.items() if one[0] < last] + [(last, 0.0)]
 
 

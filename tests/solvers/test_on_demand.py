@@ -66,7 +66,7 @@ def solved(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 @pytest.fixture
 def _to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Go on, however many rows are asked for."""
-    monkeypatch.setattr(on_demand, "LOOKS", ())
+    monkeypatch.setattr(on_demand, "LOOKS", ((1.0, 1.0),))
     monkeypatch.setattr(on_demand, "MOST_ASKED", 2.0)
     monkeypatch.setattr(on_demand, "MOST_WORK", 10_000)
 
@@ -288,7 +288,7 @@ def test_what_it_finds_is_feasible_and_within_the_tolerance(
     y[:2] = 1.0, -1.0
     dual, kernel = Classification().dual(y, 2.0**scale * rng.random(n)), Kernel("rbf", 2.0**gamma)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(on_demand, "LOOKS", ())
+        patch.setattr(on_demand, "LOOKS", ((1.0, 1.0),))
         patch.setattr(on_demand, "MOST_ASKED", 2.0)
         patch.setattr(on_demand, "MOST_WORK", 10_000)
         found, values = solve_on_demand(kernel, X, dual)
