@@ -8,7 +8,7 @@ standardised, epsilon .1), at most so many rows, each feature of those that need
 scaled to [0, 1] or standardised. A setting is C and gamma; a number as gamma is that many times
 "scale" (1 / (features x variance), scikit-learn's default). Every trainer gets the same float32
 rows, tolerance 1e-3, a bias and all cores; seconds are those of `fit` alone, the best of several
-times. Importing is not counted, nor compiling, or loading what was compiled. LIBSVM is
+times, and of what takes under .3 s the best of six in a process. Importing is not counted, nor compiling, or loading what was compiled. LIBSVM is
 scikit-learn's SVC, oneDAL scikit-learn-intelex's; what takes over ``--limit`` seconds, and over
 twice as long as ours, is ended, and its ratio is a lower bound (>). A ratio is the faster peer's
 seconds over ours, so a peer is also ended once it takes longer than another one did. Ends with 1
@@ -49,6 +49,8 @@ SETTINGS = "1:scale,10:scale,100:scale,1:8,10:64"
 TOL, CACHE_MB, TEST_ROWS, NEAR = 1e-3, 1000, 5000, 0.004
 LONG, LEAST_LONG, LEAST = 0.3, 1.0, 0.8
 """Seconds from which a ratio is to be at least 1, and the least one below that."""
+AGAIN = 5
+"""How often shorter fits are repeated, of which the best counts: the first loads code, too."""
 
 
 def main() -> int:
@@ -109,18 +111,26 @@ def measure(who: str, name: str, C: str, gamma: str, rows: int, limit: float) ->
     machine = kind_of(who, real=name in TARGETS)(**how, cache_size=CACHE_MB)
     X_train, y_train = X[train], y[train]
     signal.setitimer(signal.ITIMER_REAL, limit)
-    begin = time.perf_counter()
-    machine.fit(X_train, y_train)
-    seconds = time.perf_counter() - begin
+    first = seconds = fit_seconds(machine, X_train, y_train)
     signal.setitimer(signal.ITIMER_REAL, 0.0)
+    for _ in range(AGAIN if first < LONG else 0):
+        seconds = min(seconds, fit_seconds(machine, X_train, y_train))
     return {
         "fit": seconds,
+        "first": first,
         "compiling": compiling,
         "accuracy": float(machine.score(X[test], y[test])),
         "n_test": len(test),
         "n_support": len(machine.support_),
         "shape": [len(train), X.shape[1], 0 if name in TARGETS else len(np.unique(y))],
     }
+
+
+def fit_seconds(machine: Any, X: Any, y: Any) -> float:
+    """Fit and return how long it took."""
+    begin = time.perf_counter()
+    machine.fit(X, y)
+    return time.perf_counter() - begin
 
 
 def kind_of(who: str, *, real: bool) -> Any:
@@ -185,7 +195,7 @@ def line(found: Figures) -> str:
     kind = f"{classes:>2} cl." if classes else "real  "
     text += f" {rows:>6,} x {features:<6,} {kind} {ours['n_support']:>6,} sv"
     for who, one in found["best"].items():
-        text += f"  {who} {one['fit']:7.2f} s" if "fit" in one else f"  {who} {'-':>7}  "
+        text += f"  {who} {one['fit']:8.3f} s" if "fit" in one else f"  {who} {'-':>8}  "
     if found["ratio"] is not None:
         text += f"  ratio {'>' if found['late'] else ' '}{found['ratio']:.2f}"
     if found["apart"]:
