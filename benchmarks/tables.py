@@ -8,12 +8,12 @@ standardised, epsilon .1), at most so many rows, each feature of those that need
 scaled to [0, 1] or standardised. A setting is C and gamma; a number as gamma is that many times
 "scale" (1 / (features x variance), scikit-learn's default). Every trainer gets the same float32
 rows, tolerance 1e-3, a bias and all cores; seconds are those of `fit` alone, the best of several
-times, and of what takes under .3 s the best of six in a process. Importing is not counted, nor compiling, or loading what was compiled. LIBSVM is
-scikit-learn's SVC, oneDAL scikit-learn-intelex's; what takes over ``--limit`` seconds, and over
-twice as long as ours, is ended, and its ratio is a lower bound (>). A ratio is the faster peer's
-seconds over ours, so a peer is also ended once it takes longer than another one did. Ends with 1
-where accuracy on rows that were left out differs by more than what rounding explains. Writes
-``tables.json``.
+times, and of what takes under .3 s the best of six in a process. Importing is not counted, nor
+compiling, or loading what was compiled. LIBSVM is scikit-learn's SVC, oneDAL
+scikit-learn-intelex's; what takes over ``--limit`` seconds, and over twice as long as ours, is
+ended, and its ratio is a lower bound (>). A ratio is the faster peer's seconds over ours, so a peer
+is also ended once it takes longer than another one did. Ends with 1 where accuracy on rows that
+were left out differs by more than what rounding explains. Writes ``tables.json``.
 """
 
 from __future__ import annotations
