@@ -139,7 +139,7 @@ def solve_on_demand(
     rows = part.rows
     active = ActiveSet(rows.K, curvatures(rows.diagonal), problem)
     beta, F = np.zeros(n), dual.p.copy()
-    steps, work, idle, going, summed = 0, MOST_WORK * n**2, 0, True, True
+    steps, work, idle, going = 0, MOST_WORK * n**2, 0, True
     looks = iter(_looks(n, last))
     most, may_violate = next(looks)
     violation, shift = problem.violation(beta, F)
@@ -170,16 +170,16 @@ def solve_on_demand(
         work -= own.n_iter * len(some) + (taken + 1) * n
         beta[some] = own.beta
         steps += own.n_iter
-        F, summed, best = F + part.times(beta - before), False, violation
+        F, best = F + part.times(beta - before), violation
         violation, shift = problem.violation(beta, F)
-        if violation <= tol and not summed:
-            F, summed = dual.p + part.times(beta), True
+        if violation <= tol:  # what was added up may be off by its rounding
+            F = dual.p + part.times(beta)
             violation, shift = problem.violation(beta, F)
         idle = 0 if violation < best or len(rows) > known else idle + 1
         going = callback is None or not callback(steps, violation)
         if going and (idle >= _IDLE or not own.converged):
             return None, len(rows) * n
-    if not summed:
+    if not going:
         F = dual.p + part.times(beta)
     found = problem.solution(beta, F, dual.p, steps, tol)
     if exact:

@@ -90,13 +90,13 @@ def solve_whole(
 
     The problem is that of `solve_smo`. Where an SVM of up to 8,192 rows begins at zero, or one of
     more rows of which few support vectors are expected, a few kernel rows may be enough
-    (`solve_on_demand`). If not, it is solved up to 2,048 rows with the
-    kernel matrix in float64. Beyond, `solve_decomposition` continues from the start that is given,
-    or from the SVMs of blocks (divide and conquer, `solve_blocks`). Without either, or where blocks
-    contradict each other, it begins at zero: where more support vectors are expected than a working
-    set has room for, by many small ones (`solve_parallel`); else by working sets whose kernel
-    matrix is in memory (`solve_working_sets`), first of all rows, or where support vectors are few
-    of those that an SVM trained on a random subset predicts (`train_on_subsets`). At the end
+    (`solve_on_demand`). If not, it is solved up to 2,048 rows with the kernel matrix in float64.
+    Beyond, `solve_decomposition` continues from the start that is given, or from the SVMs of blocks
+    (divide and conquer, `solve_blocks`). Without either, or where blocks contradict each other, it
+    begins at zero: where more support vectors are expected than a working set has room for, by many
+    small ones (`solve_parallel`); else by working sets whose kernel matrix is in memory
+    (`solve_working_sets`), first of all rows, or where support vectors are few of those that an SVM
+    trained on a random subset predicts (`train_on_subsets`). At the end
     `solve_decomposition` verifies the solution with a gradient that is summed from scratch.
 
     Parameters
