@@ -13,7 +13,9 @@ SAMPLED = 4096
 """Rows by which the two means of a cut are found, at most."""
 
 
-def bisect(X: Rows, cap: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
+def bisect(
+    X: Rows, cap: float, rng: np.random.Generator, weights: NDArray[np.integer] | None = None
+) -> list[NDArray[np.int64]]:
     """Halve rows until no block is larger than a cap.
 
     Each cut is at the median of the projection onto the line through two means (2-means of a
@@ -23,9 +25,11 @@ def bisect(X: Rows, cap: int, rng: np.random.Generator) -> list[NDArray[np.int64
     Parameters
     ----------
     X : ndarray or CSR, shape (n, d), float32
-    cap : int
-        Largest number of rows of a block, at least 1.
+    cap : float
+        Largest number of rows of a block, at least 1; with weights the largest sum of theirs.
     rng : numpy.random.Generator
+    weights : ndarray of integers, shape (n,), optional
+        Above 0. A row that weighs more than the cap is a block of its own.
 
     Returns
     -------
@@ -37,12 +41,18 @@ def bisect(X: Rows, cap: int, rng: np.random.Generator) -> list[NDArray[np.int64
     blocks: list[NDArray[np.int64]] = []
     while pending:
         rows = pending.pop()
-        if len(rows) <= cap:
+        if len(rows) == 1 or (len(rows) if weights is None else weights[rows].sum()) <= cap:
             blocks.append(np.sort(rows))
             continue
         some = X[rows]
-        half = len(rows) // 2
-        order = np.argpartition(some @ _direction(at_most(some, SAMPLED, rng), rng), half)
+        along = some @ _direction(at_most(some, SAMPLED, rng), rng)
+        if weights is None:
+            half = len(rows) // 2
+            order = np.argpartition(along, half)
+        else:
+            order = np.argsort(along, kind="stable")
+            before = np.cumsum(weights[rows[order]])
+            half = max(1, int(np.searchsorted(before, before[-1] // 2, side="right")))
         pending += [rows[order[:half]], rows[order[half:]]]
     return blocks
 

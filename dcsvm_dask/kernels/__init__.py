@@ -4,6 +4,7 @@ Arrays in, arrays out: no Dask, no Zarr, no files.
 """
 
 from dcsvm_dask.kernels.block_diagonal import block_diagonal_product
+from dcsvm_dask.kernels.boxes import Boxes
 from dcsvm_dask.kernels.column_cache import ColumnCache, piece_of
 from dcsvm_dask.kernels.distances import distances_apart
 from dcsvm_dask.kernels.gamma import GAMMA_RULES, RunningVariance, check_rule, gamma_by
@@ -28,6 +29,7 @@ from dcsvm_dask.kernels.warm import warm_up, warm_up_matrix, warm_up_products
 __all__ = [
     "GAMMA_RULES",
     "KERNELS",
+    "Boxes",
     "ColumnCache",
     "KeptRows",
     "Kernel",

@@ -49,7 +49,7 @@ def segments(Z: NDArray[Any], columns: NDArray[np.int64], v: NDArray[np.float64]
     start = np.concatenate([np.empty(0, np.int64), *first])
     cuts = np.append(start, len(columns))
     boxes = np.empty((2, len(start), Z.shape[1]), dtype=Z.dtype)
-    _extremes(Z, columns, cuts, *boxes)
+    extremes(Z, columns, cuts, *boxes)
     mass = np.add.reduceat(np.abs(v), start) if len(start) else np.empty(0)
     return Segments(cuts, mass, *boxes)
 
@@ -66,7 +66,8 @@ def affordable(cost: NDArray[np.float64], budget: float) -> NDArray[np.bool_]:
 
 
 @njit(cache=True, nogil=True)
-def _extremes(Z: Any, columns: Any, cuts: Any, low: Any, high: Any) -> None:
+def extremes(Z: Any, columns: Any, cuts: Any, low: Any, high: Any) -> None:
+    """Find the box of each run of columns, from cuts[s] to cuts[s + 1]."""
     for s in range(len(cuts) - 1):
         for f in range(Z.shape[1]):
             low[s, f] = high[s, f] = Z[columns[cuts[s]], f]

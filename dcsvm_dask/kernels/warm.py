@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dcsvm_dask.kernels.block_diagonal import block_diagonal_product
+from dcsvm_dask.kernels.boxes import Boxes
 from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.matrix import counted_kernel_matrix, kernel_matrix
 from dcsvm_dask.kernels.order import kd_order
@@ -46,3 +47,4 @@ def warm_up() -> None:
     for dtype in (np.float32, np.float64):
         kernel_matrix(kernel, X, dtype=dtype)
     counted_kernel_matrix(kernel, X, least=1e-9)
+    Boxes.of(X).near(kernel, np.arange(4), np.arange(4), np.ones(4), 1e-9)

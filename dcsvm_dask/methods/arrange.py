@@ -17,9 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels import kd_order
+from dcsvm_dask.kernels import Boxes, kd_order
 from dcsvm_dask.methods.partition import block_record, group_by_label, read_labels, read_rule
-from dcsvm_dask.methods.problem import ARRANGE, data_of, data_rows, settings_of, stored_targets
+from dcsvm_dask.methods.problem import (
+    ARRANGE,
+    data_of,
+    data_rows,
+    has_boxes,
+    settings_of,
+    stored_targets,
+)
 from dcsvm_dask.methods.sizes import blocks_of_part, share
 from dcsvm_dask.storage.chunks import CHUNK_BYTES
 from dcsvm_dask.storage.dataset_sample import Data
@@ -236,8 +243,9 @@ def arrange_part(
 
     Equal rows are in the same block, since the label of a row depends on the row alone. Writes for
     the variables their rows ``X``, ``targets`` (see `stored_targets`), ``weight`` and
-    ``rows``; for each block its number of variables (``sizes``); and for each row that ``order``
-    lists here the variable that stands for it (``variable``).
+    ``rows``; for each block its number of variables (``sizes``); for each row that ``order``
+    lists here the variable that stands for it (``variable``); and of dense rows, where the kernel
+    decays, the boxes of runs of variables (``low``, ``high``; see `Boxes`).
 
     Parameters
     ----------
@@ -279,6 +287,10 @@ def arrange_part(
     attempt.write("targets", stored_targets(run, y[position]))
     attempt.write("variable", variable)
     attempt.write("sizes", np.array(sizes, dtype=np.int64))
+    if has_boxes(settings_of(run), data.is_sparse):
+        boxes = Boxes.of(X[position])
+        attempt.write("low", boxes.low)
+        attempt.write("high", boxes.high)
     chunks = (X[position[i : i + ARRANGED_CHUNK_ROWS]] for i in range(0, done, ARRANGED_CHUNK_ROWS))
     write_rows(
         attempt.place / "X",

@@ -45,8 +45,8 @@ def isolation(problem: Problem, support: NDArray[np.int64] | None = None) -> Rec
         Variables, of which one may come several times; by default all rows, as of a model of
         features, which has learned from each.
     """
-    count = problem.n if support is None else len(np.unique(support))
-    found = is_isolated(problem.settings.kernel, problem.n, count, problem.take)
+    count = problem.n if support is None else np.count_nonzero(np.bincount(support))
+    found = is_isolated(problem.settings.kernel, problem.n, int(count), problem.take)
     return {"isolated": True} if found else {}
 
 

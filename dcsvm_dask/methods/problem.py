@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Rows
+from dcsvm_dask.kernels import Boxes, Rows
 from dcsvm_dask.methods.resources import cache_bytes
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.several import (
@@ -71,6 +71,8 @@ class Problem:
         levels have; see `Dual.eased`.
     first_epsilons : tuple of float
         Of several SVMs these multipliers, where they have sums of sizes.
+    read_boxes : callable
+        Returns `boxes`, which only products of a kernel that decays need.
     """
 
     settings: Settings
@@ -82,6 +84,12 @@ class Problem:
     first_bias: float = 0.0
     first_epsilon: float = 0.0
     first_epsilons: tuple[float, ...] = ()
+    read_boxes: Callable[[], Boxes | None] = field(default=lambda: None, repr=False)
+
+    @cached_property
+    def boxes(self) -> Boxes | None:
+        """Boxes of runs of the variables; None where there are none, see `has_boxes`."""
+        return self.read_boxes()
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
@@ -360,9 +368,21 @@ def _read_problem(run_url: str, attempt: str) -> Problem:
     def gathered(name: str) -> NDArray[Any]:
         return np.concatenate([part.read(name) for part in parts])
 
+    X = CachedRows(ConcatRows([part.open_rows("X") for part in parts]), cache_bytes())
+
+    def boxes() -> Boxes | None:
+        if not has_boxes(settings, X.is_sparse):
+            return None
+        return Boxes.joined(
+            [
+                Boxes.stored(part.record["variables"], part.read("low"), part.read("high"))
+                for part in parts
+            ]
+        )
+
     return Problem(
         settings,
-        CachedRows(ConcatRows([part.open_rows("X") for part in parts]), cache_bytes()),
+        X,
         gathered("weight"),
         lambda: gathered("rows"),
         gathered("targets"),
@@ -370,7 +390,13 @@ def _read_problem(run_url: str, attempt: str) -> Problem:
         first_bias,
         first_epsilon,
         first_epsilons,
+        boxes,
     )
+
+
+def has_boxes(settings: Settings, is_sparse: bool) -> bool:
+    """Return whether an arrangement has boxes, by which far rows are left out of products."""
+    return settings.kernel.is_shift_invariant and not is_sparse
 
 
 def decided(

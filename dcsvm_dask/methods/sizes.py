@@ -23,7 +23,7 @@ def blocks_of_part(offsets: NDArray[np.int64], part: int, parts: int) -> tuple[i
     return int(start), int(len(offsets) - 1 if part == parts - 1 else stop)
 
 
-ARRANGE_LEAST_BYTES = 32 << 20
+ARRANGE_LEAST_BYTES = 16 << 20
 ARRANGE_MOST_BYTES = 256 << 20
 ARRANGE_PARTS = 16
 SHARE_LEAST_BYTES = 4 << 20

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.kernels import Boxes, Kernel, kd_order
 from dcsvm_dask.methods.conquer.point import select_blocks
 from dcsvm_dask.methods.dcsvm.blocks import next_bias
 from dcsvm_dask.methods.node import peak_bytes, run_node
@@ -191,9 +191,11 @@ class Rows:
 
     size = None
 
-    def __init__(self, n: int, cap: int) -> None:
+    def __init__(self, n: int, cap: int, *, boxes: bool = False) -> None:
         rng = np.random.default_rng(n)
         self.X = rng.random((n, 2)).astype(np.float32)
+        self.X = self.X[kd_order(self.X)]
+        self.boxes = Boxes.of(self.X) if boxes else None
         self.dual = svc_dual(np.ones(n), 1.0)
         self.settings = replace(SETTINGS, block_cap=cap)
 
@@ -202,9 +204,9 @@ class Rows:
 
 
 @pytest.mark.parametrize("number", [0, 1, 2, 3])
-@pytest.mark.parametrize("n", [50, 150, 1000])
-def test_blocks_of_a_round(number: int, n: int) -> None:
-    problem: Any = Rows(n, 100)
+@pytest.mark.parametrize(("n", "cap"), [(50, 100), (150, 100), (1000, 100), (25_000, 2500)])
+def test_blocks_of_a_round(number: int, n: int, cap: int) -> None:
+    problem: Any = Rows(n, cap, boxes=cap > 100)
     rng = np.random.default_rng(number)
     alpha = rng.choice([0.0, 0.5, 1.0], n)
     reach = rng.normal(size=n)
@@ -219,7 +221,7 @@ def test_blocks_of_a_round(number: int, n: int) -> None:
     assert len(np.unique(chosen)) == len(chosen)
     assert reach.argmax() in chosen
     for block in blocks:
-        assert 0 < len(block) <= 100
+        assert 0 < len(block) <= cap
         assert (np.diff(block) > 0).all()
     if n == 50:
         assert len(blocks) == 1

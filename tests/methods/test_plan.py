@@ -221,8 +221,8 @@ def test_arranging_many_bytes_is_by_shares_whose_number_follows_from_the_data() 
         return {layer.name: len(layer.nodes) for layer in stage.layers}
 
     once = {"cluster": 1, "order": 1, "commit": 1}
-    assert layers(0.033) == {**once, "assign": 10, "part": 1}  # rows are read from the data set
-    assert layers(0.2) == {**once, "assign": 48, "pieces": 1, "part": 6}
+    assert layers(0.016) == {**once, "assign": 5, "part": 1}  # rows are read from the data set
+    assert layers(0.2) == {**once, "assign": 48, "pieces": 1, "part": 12}
     assert layers(2.0) == {**once, "assign": 64, "pieces": 1, "part": 16}
     assert layers(100.0) == {**once, "assign": 746, "pieces": 1, "part": 373}
 

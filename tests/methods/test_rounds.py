@@ -43,7 +43,7 @@ def test_the_number_of_blocks_is_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(select, "bisect", lambda *_: blocks)
 
     class Few:
-        size = None
+        size = boxes = None
 
         class settings:  # noqa: N801
             seed, block_cap = 0, 1

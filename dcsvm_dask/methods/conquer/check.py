@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import kernel_product, product_error_bound
+from dcsvm_dask.methods.conquer.near import near
 from dcsvm_dask.methods.conquer.point import Point, commit_point
 from dcsvm_dask.methods.conquer.rounds import scope_rows
 from dcsvm_dask.methods.problem import read_problem
@@ -57,9 +58,10 @@ def product_of_point(
     beta = before.read("beta")[0]
     mine = scope_rows(run, scope, part, parts)
     support = np.flatnonzero(beta)
+    kept, budget = near(problem, mine, support, beta[support], FAR_PAIRS * tol if local else 0.0)
+    support = support[kept]
     X, Z = problem.take(mine), problem.take(support)
-    v = beta[support]
-    kernel, budget = problem.settings.kernel, FAR_PAIRS * tol if local else 0.0
+    v, kernel = beta[support], problem.settings.kernel
     f, values = kernel_product(
         kernel,
         X,

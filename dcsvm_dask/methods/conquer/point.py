@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.clustering import bisect
+from dcsvm_dask.clustering.rows import block_labels, block_rows
+from dcsvm_dask.kernels.far import RUN
 from dcsvm_dask.methods.problem import Problem
 from dcsvm_dask.random_streams import ROUND_CLUSTERS, ROUND_ORDER, generator
 from dcsvm_dask.solvers import (
@@ -100,11 +102,29 @@ def _clusters(
     settings = problem.settings
     rng = generator(settings.seed, ROUND_CLUSTERS, number)
     cap = largest_set(problem, settings.block_cap)
-    blocks = [active[members] for members in bisect(problem.take(rows[active]), cap, rng)]
+    blocks = [active[members] for members in _cut(problem, rows[active], cap, rng)]
     worth = [block for block in blocks if reach[block].max() > WORTH * tol]
     violating = [float(np.maximum(reach[block], 0.0).sum()) for block in worth]
     first = np.sort(np.argsort(violating, kind="stable")[::-1][: MOST_BLOCKS - 1])
     return [worth[i] for i in first]
+
+
+# Runs of rows are as good as single rows where a block has so many of them.
+_FEW_RUNS = 8
+
+
+def _cut(problem: Problem, rows: Index, cap: int, rng: np.random.Generator) -> list[Index]:
+    """Return blocks of at most `cap` of some rows, ascending, as positions in `rows`.
+
+    By the boxes of runs of rows, where there are some: no row has to be read.
+    """
+    if problem.boxes is None or cap < _FEW_RUNS * RUN:
+        return bisect(problem.take(rows), cap, rng)
+    runs, of_row, counts = np.unique(
+        problem.boxes.runs_of(rows), return_inverse=True, return_counts=True
+    )
+    label = block_labels(bisect(problem.boxes.centres[runs], cap, rng, counts))
+    return block_rows(label[of_row])
 
 
 # Where the sums of both signs are kept, solvers hold the matrix of up to twice as many variables

@@ -8,13 +8,16 @@ in [0, 1] for the step of each block.
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from dcsvm_dask.kernels import kernel_product
+from dcsvm_dask.methods.conquer.near import near
 from dcsvm_dask.methods.conquer.point import Point, commit_point
 from dcsvm_dask.methods.offset import with_sum
 from dcsvm_dask.methods.problem import read_problem
@@ -132,13 +135,14 @@ def product_of_steps(
     problem = read_problem(run)
     rows, steps, groups = read_steps(run, stage, blocks)
     mine = scope_rows(run, scope, part, parts)
+    kept, budget = near(problem, mine, rows, steps, FAR_PAIRS * tol)
     F, values = kernel_product(
         problem.settings.kernel,
         problem.take(mine),
-        problem.take(rows),
-        steps,
-        groups=groups,
-        budget=FAR_PAIRS * tol,
+        problem.take(rows[kept]),
+        steps[kept],
+        groups=np.searchsorted(kept, groups),
+        budget=budget,
     )
     attempt.write("F", F)
     attempt.write("M", forms(F, mine, rows, steps, groups))
@@ -219,6 +223,8 @@ def read_steps(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     """Return the changed variables of all blocks, their steps, and the borders of the blocks.
 
+    They are kept for the next task of the same process, since every share of the rows needs them.
+
     Parameters
     ----------
     run : RunFolder
@@ -233,7 +239,22 @@ def read_steps(
     steps : ndarray, shape (m,), float64
     groups : ndarray of int64, shape (blocks + 1,)
     """
-    nodes = [run.node(stage, f"improve-{block:04d}") for block in range(blocks)]
+    names = [f"improve-{block:04d}" for block in range(blocks)]
+    found = [run.find(stage, name) for name in names]
+    with _reading:  # one task reads for those that begin beside it
+        return _read_steps(run.place.url, stage, tuple(one.attempt for one in found if one))
+
+
+_reading = threading.Lock()
+
+
+@lru_cache(maxsize=1)
+def _read_steps(
+    run_url: str, stage: str, attempts: tuple[str, ...]
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    run = RunFolder.open(run_url)
+    # The attempts are part of the cache's key: others have other steps.
+    nodes = [run.node(stage, f"improve-{block:04d}") for block in range(len(attempts))]
     rows = [node.read("rows") for node in nodes]
     steps = [node.read("step") for node in nodes]
     groups = np.concatenate([[0], np.cumsum([len(part) for part in rows])]).astype(np.int64)

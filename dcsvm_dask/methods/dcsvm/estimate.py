@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels import Rows, kernel_product
+from dcsvm_dask.kernels import Rows, kd_order, kernel_product
 from dcsvm_dask.methods.block_table import BlockTable
 from dcsvm_dask.methods.problem import Problem
 from dcsvm_dask.methods.resources import threads
@@ -99,7 +99,8 @@ def _decide(
     """Return f at some rows, the part of it from their own blocks, and the kernel values."""
     support = np.flatnonzero(beta)
     X, f, own, values = problem.take(sample), np.zeros(len(sample)), np.zeros(len(sample)), 0
-    blocks = table.blocks_of(sample)
+    order = kd_order(X)  # tiles of neighbours leave out what is far
+    X, blocks = X[order], table.blocks_of(sample[order])
     for start in range(0, len(support), ESTIMATE_SUPPORT_ROWS):
         some = support[start : start + ESTIMATE_SUPPORT_ROWS]
         Z, v = problem.take(some), beta[some]
@@ -114,7 +115,8 @@ def _decide(
         f += part
         values += computed
         values += _add_own(problem, X, blocks, Z, v, table.blocks_of(some), own)
-    return f, own, values
+    back = np.argsort(order)
+    return f[back], own[back], values
 
 
 def _add_own(

@@ -384,8 +384,8 @@ def take_rows(rows: RowReader, index: NDArray[Any]) -> Rows:
         raise IndexError("an index of rows has one axis")
     if index.size and not (index.min() >= 0 and index.max() < rows.n_rows):
         raise IndexError(f"row numbers {index.min()}..{index.max()} of {rows.n_rows}")
-    order = np.argsort(index, kind="stable")
-    ordered = index[order]
+    order = None if bool((index[1:] >= index[:-1]).all()) else np.argsort(index, kind="stable")
+    ordered = index if order is None else index[order]
     dense = None if rows.is_sparse else np.empty((index.size, rows.n_features), np.float32)
     found: list[Rows] = []
     chunk = np.searchsorted(rows.borders(), ordered, side="right")
@@ -394,14 +394,16 @@ def take_rows(rows: RowReader, index: NDArray[Any]) -> Rows:
         wanted = ordered[low:high]
         first = int(wanted[0])
         block = rows.read(first, int(wanted[-1]) + 1)
-        if dense is not None:
-            dense[order[low:high]] = block[wanted - first]
-        else:
+        if dense is None:
             found.append(block[wanted - first])
+        elif order is None:
+            np.take(block, wanted - first, axis=0, out=dense[low:high], mode="clip")
+        else:
+            dense[order[low:high]] = block[wanted - first]
     if dense is not None:
         return dense
     gathered = stack_rows(found, rows.n_features, is_sparse=True)
-    if np.array_equal(order, np.arange(order.size)):
+    if order is None:
         return gathered
     inverse = np.empty_like(order)
     inverse[order] = np.arange(order.size)
