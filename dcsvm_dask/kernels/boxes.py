@@ -24,7 +24,7 @@ _OF_RUNS = 0.125
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """Bounding boxes of runs of consecutive rows, at most 256 in each."""
+    """Bounding boxes of runs of consecutive rows, at most 256 in each, of one block."""
 
     borders: Index
     """Run r holds the rows from borders[r] to borders[r + 1]; shape (R + 1,)."""
@@ -34,17 +34,17 @@ class Boxes:
     """Highest value of every feature, shape (R, d)."""
 
     @classmethod
-    def of(cls, X: NDArray[np.float32]) -> Boxes:
-        """Return the boxes of the runs of a table."""
-        borders = _borders(len(X))
+    def of(cls, X: NDArray[np.float32], sizes: Index) -> Boxes:
+        """Return the boxes of a table of blocks of these sizes, whose rows are in `kd_order`."""
+        borders = _borders(sizes)
         low, high = np.empty((2, len(borders) - 1, X.shape[1]), np.float32)
         extremes(X, np.arange(len(X)), borders, low, high)
         return cls(borders, low, high)
 
     @classmethod
-    def stored(cls, n: int, low: NDArray[np.float32], high: NDArray[np.float32]) -> Boxes:
-        """Return the boxes that `of` made of a table of n rows."""
-        return cls(_borders(n), low, high)
+    def stored(cls, sizes: Index, low: NDArray[np.float32], high: NDArray[np.float32]) -> Boxes:
+        """Return the boxes that `of` made of a table of blocks of these sizes."""
+        return cls(_borders(sizes), low, high)
 
     @classmethod
     def joined(cls, parts: list[Boxes]) -> Boxes:
@@ -103,9 +103,11 @@ class Boxes:
         return np.flatnonzero(is_near[of_column]), budget - float(cost[far].sum())
 
 
-def _borders(n: int) -> Index:
-    """Return the borders of the runs of n rows."""
-    return np.append(np.arange(0, n, RUN), n).astype(np.int64)
+def _borders(sizes: Index) -> Index:
+    """Return the borders of the runs of blocks of these sizes; a run ends where its block does."""
+    ends = np.cumsum(sizes, dtype=np.int64)
+    starts = [np.arange(end - size, end, RUN) for size, end in zip(sizes, ends, strict=True)]
+    return np.concatenate([*starts, ends[-1:] if len(ends) else [0]]).astype(np.int64)
 
 
 @njit(cache=True, nogil=True, fastmath=SUM_FLAGS)

@@ -47,4 +47,4 @@ def warm_up() -> None:
     for dtype in (np.float32, np.float64):
         kernel_matrix(kernel, X, dtype=dtype)
     counted_kernel_matrix(kernel, X, least=1e-9)
-    Boxes.of(X).near(kernel, np.arange(4), np.arange(4), np.ones(4), 1e-9)
+    Boxes.of(X, np.array([4])).near(kernel, np.arange(4), np.arange(4), np.ones(4), 1e-9)

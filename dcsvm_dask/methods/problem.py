@@ -373,12 +373,8 @@ def _read_problem(run_url: str, attempt: str) -> Problem:
     def boxes() -> Boxes | None:
         if not has_boxes(settings, X.is_sparse):
             return None
-        return Boxes.joined(
-            [
-                Boxes.stored(part.record["variables"], part.read("low"), part.read("high"))
-                for part in parts
-            ]
-        )
+        stored = ([part.read(name) for name in ("sizes", "low", "high")] for part in parts)
+        return Boxes.joined([Boxes.stored(*each) for each in stored])
 
     return Problem(
         settings,

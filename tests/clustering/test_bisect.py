@@ -15,9 +15,7 @@ from dcsvm_dask.clustering import bisect
     cap=st.integers(1, 2000),
     distinct=st.integers(1, 120),
 )
-def test_weights_of_blocks_are_within_the_cap(
-    weights: np.ndarray, cap: int, distinct: int
-) -> None:
+def test_weights_of_blocks_are_within_the_cap(weights: np.ndarray, cap: int, distinct: int) -> None:
     rng = np.random.default_rng(7)
     X = rng.random((distinct, 3), dtype=np.float32)[np.arange(len(weights)) % distinct]
     blocks = bisect(X, cap, rng, weights)

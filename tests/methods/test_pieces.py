@@ -195,7 +195,7 @@ class Rows:
         rng = np.random.default_rng(n)
         self.X = rng.random((n, 2)).astype(np.float32)
         self.X = self.X[kd_order(self.X)]
-        self.boxes = Boxes.of(self.X) if boxes else None
+        self.boxes = Boxes.of(self.X, np.array([n])) if boxes else None
         self.dual = svc_dual(np.ones(n), 1.0)
         self.settings = replace(SETTINGS, block_cap=cap)
 
