@@ -91,8 +91,8 @@ def solve_smo(
     beta : array, shape (n,), optional
         Start within the bounds, 0 by default.
     gradient : array, shape (n,), optional
-        K beta + p where it is known. It may hold contributions of variables outside of K; the
-        linear term is then whatever makes it so, and `dual.p` is not used.
+        K beta + p where it is known. It may hold contributions of variables outside of K; of
+        these the objective at the end knows nothing.
     equality : bool, default=False
         Keep the sum of beta at its value at the start: the problem with a bias.
     tol : float, default=1e-3
@@ -129,13 +129,11 @@ def _solve(
     n = len(K)
     limit = max(10_000_000, 100 * n) if max_iter is None else max_iter
     beta = problem.start.copy()
-    product = kernel_times(K, beta)
-    if problem.gradient is None:
-        linear = problem.dual.p
-        F = linear + product
-    else:
-        F = problem.gradient.copy()
-        linear = F - product
+    # A gradient that is given says what the start adds: only variables that move do so later.
+    origin, at_origin = np.zeros(n), problem.dual.p
+    if problem.gradient is not None:
+        origin, at_origin = problem.start, problem.gradient
+    F = at_origin + kernel_times(K, beta - origin)
     diagonal = curvatures(K.diagonal())
     active = ActiveSet(K, diagonal, problem)
     n_iter = stalls = spent = 0
@@ -148,11 +146,11 @@ def _solve(
         ends = violation <= tol or n_iter >= limit or not going
         stuck = stalls >= _STALLS and not ends
         if (ends or stuck) and not exact:
-            F = linear + kernel_times(K, beta)
+            F = at_origin + kernel_times(K, beta - origin)
             exact = True
             continue
         if ends or (stuck and (rescued or overtake is None)):
-            return problem.solution(beta, F, linear, n_iter, tol)
+            return problem.solution(beta, F, problem.dual.p, n_iter, tol)
         # Where the rounding of the steps' gradient ends SMO, another solver may go on, once.
         better = None if overtake is None else overtake(K, problem, beta, F, spent, stuck=stuck)
         if stuck:
@@ -161,7 +159,7 @@ def _solve(
                 continue
         if better is not None:
             beta = better
-            F, exact = linear + kernel_times(K, beta), True
+            F, exact = at_origin + kernel_times(K, beta - origin), True
             continue
         before, began = beta.copy(), violation
         at_once = n <= _FEW and callback is None
@@ -201,7 +199,7 @@ def _solve(
             beta, stalls = before, _STALLS
             F -= moved
         best = min(best, reached)
-        if best <= _rounding(linear, beta, diagonal):
+        if best <= _rounding(at_origin, beta, diagonal):
             going = False
 
 
@@ -233,8 +231,8 @@ def curvatures(diagonal: NDArray[np.floating]) -> NDArray[np.float32]:
 
 
 def _rounding(
-    linear: NDArray[np.float64], beta: NDArray[np.float64], diagonal: NDArray[np.float32]
+    at_origin: NDArray[np.float64], beta: NDArray[np.float64], diagonal: NDArray[np.float32]
 ) -> float:
-    """Return about how far off the gradient K beta + q is when it is summed in float64."""
-    size = np.abs(linear).max() + diagonal.max() * np.linalg.norm(beta)
+    """Return about how far off the gradient is when it is summed in float64."""
+    size = np.abs(at_origin).max() + diagonal.max() * np.linalg.norm(beta)
     return float(2.0 * np.finfo(np.float64).eps * size)
