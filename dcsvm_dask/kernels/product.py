@@ -91,6 +91,9 @@ def kernel_product(
         start, stop = of
         rows = X[start:stop]
         chosen = work.near(rows)
+        if not len(chosen):
+            out[start:stop] = 0.0
+            return
         tile = row_tile(kernel, rows, dtype, whole=work.is_whole)
         out[start:stop], bound = work.sums(tile, chosen, bounded=tol is not None)
         computed.append(rows.shape[0] * len(chosen))

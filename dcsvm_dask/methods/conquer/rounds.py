@@ -115,7 +115,8 @@ def product_of_steps(
 ) -> Record:
     """Compute the products of a share of the rows with the step of every block.
 
-    The sum of ``M`` over all shares is the quadratic form of the blocks' factors, d_i' K d_j.
+    Writes ``F``, the products with the steps of the blocks that it has ``reached``. The sum of
+    ``M`` over all shares is the quadratic form of the blocks' factors, d_i' K d_j.
 
     Parameters
     ----------
@@ -144,7 +145,9 @@ def product_of_steps(
         groups=np.searchsorted(kept, groups),
         budget=budget,
     )
-    attempt.write("F", F)
+    reached = np.flatnonzero(F.any(axis=0))
+    attempt.write("reached", reached)
+    attempt.write("F", F[:, reached])
     attempt.write("M", forms(F, mine, rows, steps, groups))
     return {"rows": len(mine), "kernel_values": values}
 
@@ -205,7 +208,7 @@ def join_steps(
     landed = np.abs(ends - beta[rows]) <= LANDED * np.abs(beta).max(initial=0.0)
     beta[rows[landed]] = dual[landed].clip(ends[landed])
     for part, node in enumerate(products):  # one is in memory at a time
-        f[slice(*share(len(f), part, parts))] += node.read("F") @ factors
+        f[slice(*share(len(f), part, parts))] += node.read("F") @ factors[node.read("reached")]
     record = commit_point(
         problem, attempt, Point(all_rows, beta, f), number=number, tol=tol, in_blocks=True
     )
