@@ -92,7 +92,7 @@ class Boxes:
             What is left of it.
         """
         own, of_column = np.unique(self.runs_of(rows)), self.runs_of(columns)
-        mass = np.bincount(of_column, np.abs(v), minlength=len(self.low))
+        mass = np.asarray(np.bincount(of_column, np.abs(v), len(self.low)), np.float64)
         gaps = np.full(len(mass), np.inf)
         used = np.flatnonzero(mass)
         _least_gaps(self.low, self.high, own, used, kernel.kind.argument == L1_DISTANCE, gaps)

@@ -368,17 +368,17 @@ def _read_problem(run_url: str, attempt: str) -> Problem:
     def gathered(name: str) -> NDArray[Any]:
         return np.concatenate([part.read(name) for part in parts])
 
-    X = CachedRows(ConcatRows([part.open_rows("X") for part in parts]), cache_bytes())
+    arranged = CachedRows(ConcatRows([part.open_rows("X") for part in parts]), cache_bytes())
 
     def boxes() -> Boxes | None:
-        if not has_boxes(settings, X.is_sparse):
+        if not has_boxes(settings, arranged.is_sparse):
             return None
         stored = ([part.read(name) for name in ("sizes", "low", "high")] for part in parts)
         return Boxes.joined([Boxes.stored(*each) for each in stored])
 
     return Problem(
         settings,
-        X,
+        arranged,
         gathered("weight"),
         lambda: gathered("rows"),
         gathered("targets"),
