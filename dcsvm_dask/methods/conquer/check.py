@@ -101,6 +101,7 @@ def commit_check(
     parts: int,
     tol: float,
     in_blocks: bool,
+    rests: bool = False,
 ) -> Record:
     """Commit a point whose f was computed from scratch.
 
@@ -129,6 +130,8 @@ def commit_check(
         Tolerance of the chain.
     in_blocks : bool
         Whether the blocks of the next round are chosen.
+    rests : bool, default False
+        See `commit_point`.
     """
     problem = read_problem(run)
     rows = scope_rows(run, scope, 0, 1)
@@ -147,7 +150,13 @@ def commit_check(
         scale = max(0.0, min(1.0, -linear / quadratic)) if quadratic > 0 else 1.0
         beta, f = scale * beta, scale * f
     record = commit_point(
-        problem, attempt, Point(rows, beta, f), number=number, tol=tol, in_blocks=in_blocks
+        problem,
+        attempt,
+        Point(rows, beta, f),
+        number=number,
+        tol=tol,
+        in_blocks=in_blocks,
+        rests=rests,
     )
     changes = [
         abs(record[key] - before.record.get(key, record[key]))

@@ -58,6 +58,8 @@ class Chain:
     tol: float
     parts: int
     max_rounds: int
+    rests: bool = False
+    """Whether variables that are clearly at zero rest between checks from scratch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,8 @@ def conquer(chain: Chain, slow: float = math.inf) -> Generator[Graph, dict[str, 
         if stall.is_over and record["from_scratch"] and not record["released"]:
             break
         # Nothing here depends on the tolerance: whoever resumes with another one goes the same way.
-        if number > 1 and record["blocks"] > 1 and record["violation"] > slow * before:
+        fell = record["from_scratch"] or record["violation"] <= slow * before
+        if number > 1 and record["blocks"] > 1 and not fell:
             return Reached(stage.name, record, converged=False, is_slow=True)
         number, before = number + 1, record["violation"]
         if done or stall.is_over or not record["blocks"]:
@@ -176,6 +179,7 @@ def check_stage(
             parts=chain.parts,
             tol=chain.tol,
             in_blocks=chain.local,
+            rests=chain.rests,
             **at,
         ),
     )
@@ -197,7 +201,7 @@ def round_stage(chain: Chain, number: int, previous: str, blocks: int) -> Stage:
     blocks : int
         Number of blocks that it has chosen.
     """
-    name, first = stage_name(chain, number), stage_name(chain, 0)
+    name = stage_name(chain, number)
     layers = (
         many("improve", rounds.improve_block, blocks, "block", previous=previous),
         many(
@@ -206,7 +210,7 @@ def round_stage(chain: Chain, number: int, previous: str, blocks: int) -> Stage:
             chain.parts,
             "part",
             stage=name,
-            scope=first,
+            previous=previous,
             blocks=blocks,
             parts=chain.parts,
             tol=chain.tol,
@@ -215,12 +219,12 @@ def round_stage(chain: Chain, number: int, previous: str, blocks: int) -> Stage:
             COMMIT,
             rounds.join_steps,
             stage=name,
-            scope=first,
             previous=previous,
             number=number,
             blocks=blocks,
             parts=chain.parts,
             tol=chain.tol,
+            rests=chain.rests,
         ),
     )
     return Stage(name, layers, chain.name, supersedes=previous)

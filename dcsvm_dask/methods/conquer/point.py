@@ -37,6 +37,9 @@ FILL = 2
 MOST_BLOCKS = 64
 # A cluster whose violation is below this share of the tolerance is left out.
 WORTH = 0.5
+# Variables at zero rest where their margin is more than this, in units of `Dual.margin`, and more
+# than this share of the violation.
+REST_MARGIN, REST_SHARE = 0.2, 0.5
 
 
 def select_blocks(
@@ -144,7 +147,7 @@ class Point:
     Attributes
     ----------
     rows : ndarray, shape (m,), int64
-        The variables of the chain, ascending; others do not change.
+        The variables of the chain whose f is kept up to date, ascending; others do not change.
     beta : ndarray, shape (n,), float64
     f : ndarray, shape (m,), float64
         Decision values without the bias.
@@ -156,7 +159,14 @@ class Point:
 
 
 def commit_point(
-    problem: Problem, attempt: Attempt, point: Point, *, number: int, tol: float, in_blocks: bool
+    problem: Problem,
+    attempt: Attempt,
+    point: Point,
+    *,
+    number: int,
+    tol: float,
+    in_blocks: bool,
+    rests: bool,
 ) -> Record:
     """Measure a point, write it with the blocks of the next round, and return the record.
 
@@ -171,6 +181,9 @@ def commit_point(
         Tolerance of the chain.
     in_blocks : bool
         Whether the blocks of the next round are chosen; else there are none.
+    rests : bool
+        Whether variables rest that are clearly at zero: the next round does not bring their f up to
+        date, and only a check from scratch looks at them again. Of the others it writes ``rows``.
     """
     dual, b = problem.dual_at(point.beta)[point.rows], point.beta[point.rows]
     gradient = dual.gradient(point.f, b)
@@ -179,13 +192,19 @@ def commit_point(
     violation = violation_of(gradient, b, dual, equality=equality)
     epsilon = size_multiplier(gradient, b, dual)
     attempt.write("beta", point.beta[None, :])
-    attempt.write("f", point.f)
     blocks: list[NDArray[np.int64]] = []
+    watched = np.ones(len(point.rows), dtype=np.bool_)
     if in_blocks and violation > tol:
         centred, near_dual = eased(gradient + offset, dual, epsilon)
         far = reach(centred, b, near_dual)
         blocks = select_blocks(problem, point.rows, b, far, number=number, tol=tol)
+        if rests:
+            clear = max(REST_MARGIN * dual.margin, REST_SHARE * violation)
+            watched = (b != 0.0) | (far >= -clear)
     chosen = np.concatenate(blocks) if blocks else np.empty(0, dtype=np.int64)
+    watched[chosen] = True
+    attempt.write("rows", point.rows[watched])
+    attempt.write("f", point.f[watched])
     attempt.write("block_rows", point.rows[chosen])
     attempt.write("block_beta", b[chosen])
     attempt.write("block_f", point.f[chosen])
@@ -200,5 +219,6 @@ def commit_point(
         "bounded": int(np.count_nonzero(dual.is_bounded(b))),
         "blocks": len(blocks),
         "active": len(chosen),
+        "watched": int(np.count_nonzero(watched)),
         "inner_tol": inner_tol(violation, tol, whole=False),
     }

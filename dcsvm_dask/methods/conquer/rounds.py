@@ -107,13 +107,13 @@ def product_of_steps(
     attempt: Attempt,
     *,
     stage: str,
-    scope: str,
+    previous: str,
     blocks: int,
     part: int,
     parts: int,
     tol: float,
 ) -> Record:
-    """Compute the products of a share of the rows with the step of every block.
+    """Compute the products of a share of the rows that do not rest with the step of every block.
 
     Writes ``F``, the products with the steps of the blocks that it has ``reached``. The sum of
     ``M`` over all shares is the quadratic form of the blocks' factors, d_i' K d_j.
@@ -122,10 +122,8 @@ def product_of_steps(
     ----------
     run : RunFolder
     attempt : Attempt
-    stage : str
-        The stage of the round.
-    scope : str
-        The stage whose node ``scope`` has the variables of the chain.
+    stage, previous : str
+        The stages of the round and of the round before.
     blocks : int
         Number of blocks.
     part, parts : int
@@ -135,7 +133,8 @@ def product_of_steps(
     """
     problem = read_problem(run)
     rows, steps, groups = read_steps(run, stage, blocks)
-    mine = scope_rows(run, scope, part, parts)
+    before = run.node(previous, "commit")
+    mine = before.read("rows", slice(*share(before.record["watched"], part, parts)))
     kept, budget = near(problem, mine, rows, steps, FAR_PAIRS * tol)
     F, values = kernel_product(
         problem.settings.kernel,
@@ -157,12 +156,12 @@ def join_steps(
     attempt: Attempt,
     *,
     stage: str,
-    scope: str,
     previous: str,
     number: int,
     blocks: int,
     parts: int,
     tol: float,
+    rests: bool,
 ) -> Record:
     """Commit the best combination of the blocks' steps and the blocks of the next round.
 
@@ -172,8 +171,6 @@ def join_steps(
     attempt : Attempt
     stage, previous : str
         The stages of the round and of the round before.
-    scope : str
-        The stage whose node ``scope`` has the variables of the chain.
     number : int
         Number of the round.
     blocks : int
@@ -182,13 +179,15 @@ def join_steps(
         Number of shares of the products.
     tol : float
         Tolerance of the chain.
+    rests : bool
+        See `commit_point`.
     """
     problem = read_problem(run)
     before = run.node(previous, "commit")
-    all_rows = run.node(scope, "scope").read("rows")
+    watched = before.read("rows")
     beta, f = before.read("beta")[0], before.read("f")
     rows, steps, groups = read_steps(run, stage, blocks)
-    at = np.searchsorted(all_rows, rows)
+    at = np.searchsorted(watched, rows)
     dual, keep = problem.dual[rows], np.diff(groups) > 0
     products = [run.node(stage, f"product-{part:04d}") for part in range(parts)]
     M = np.sum([node.read("M") for node in products], axis=0)
@@ -210,7 +209,13 @@ def join_steps(
     for part, node in enumerate(products):  # one is in memory at a time
         f[slice(*share(len(f), part, parts))] += node.read("F") @ factors[node.read("reached")]
     record = commit_point(
-        problem, attempt, Point(all_rows, beta, f), number=number, tol=tol, in_blocks=True
+        problem,
+        attempt,
+        Point(watched, beta, f),
+        number=number,
+        tol=tol,
+        in_blocks=True,
+        rests=rests,
     )
     return {
         **record,

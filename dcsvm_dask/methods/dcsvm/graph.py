@@ -219,8 +219,10 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
         # clusters that contradict each other are a worse start than none.
         return (yield from conquer_by_sets(settings, goals, shape))
     chain = chain_of("conquer", source, settings, goals, shape, local=True)
-    slow = SLOW if shape.n_variables <= MOST_ROWS_OF_SETS else math.inf
-    reached = yield from conquer(chain, slow)
+    few = shape.n_variables <= MOST_ROWS_OF_SETS
+    # Working sets go on from f of all rows.
+    chain = replace(chain, rests=not few)
+    reached = yield from conquer(chain, SLOW if few else math.inf)
     if reached.is_slow:
         return (yield from conquer_by_sets(settings, goals, shape, previous=reached.stage))
     return (yield from finish_with(reached, shape))
