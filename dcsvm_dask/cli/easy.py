@@ -25,6 +25,9 @@ from dcsvm_dask.numbers import counted
 
 CLEAR = 2.0
 """Standard errors above chance from which on a score is not chance."""
+LITTLE, FEW = 0.5, 0.5
+"""Share of a class's rows that are found, and its rows as a share of the largest class's, below
+which the class is mostly missed for being rare."""
 
 
 @click.command("easy")
@@ -170,9 +173,25 @@ def advised(figures: dict[str, Any]) -> str | None:
         if figures["score"] == "accuracy" and (told := _told_apart(test)):
             return f"no more accurate than always the largest class, but {told}: {RARE}"
         return "no better than always the same answer: the features may not tell the label"
+    if figures["score"] == "accuracy" and (missed := _mostly_missed(test)):
+        return f"{missed}: {RARE}"
     if figures["linear_svm"] is not None and score <= figures["linear_svm"] + error:
-        return "a linear SVM does as well: `dcsvm train --kernel linear` gives a smaller model"
+        return (
+            "a linear SVM does as well: `dcsvm train` with `--kernel linear` gives a smaller model"
+        )
     return None
+
+
+def _mostly_missed(test: dict[str, Any]) -> str | None:
+    """Return which rare class is found in few of its rows, in words; None without any."""
+    from dcsvm_dask.methods.doubtful import LEAST_CLASS_ROWS
+
+    most = FEW * max(one["rows"] for one in test["by_class"])
+    rare = [one for one in test["by_class"] if LEAST_CLASS_ROWS <= one["rows"] < most]
+    worst = min(rare, key=lambda one: one["recall"], default=None)
+    if worst is None or worst["recall"] >= LITTLE:
+        return None
+    return f"of the class {worst['label']!r} only {worst['recall']:.0%} of the rows are found"
 
 
 def _told_apart(test: dict[str, Any]) -> str | None:

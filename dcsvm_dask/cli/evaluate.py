@@ -48,11 +48,15 @@ def command(run_place: str, data: str, as_json: bool, quiet: bool, **how: Any) -
 
 def describe(found: dict[str, Any]) -> str:
     """Return an evaluation as a few lines and tables."""
+    from dcsvm_dask.prediction.run_prediction import size_of
+
     level = f" (level {found['level']})" if found["level"] else ""
     about = [
         f"rows               {found['n_rows']}",
         f"mode               {found['mode']}{level}",
-        f"support vectors    {found['n_support']}",
+        f"{'model':<18} {size_of(found)}"
+        if "n_weights" in found
+        else f"{'support vectors':<18} {found['n_support']}",
         f"ms a row           {found['ms_per_row']:.4g}",
     ]
     if "confusion" not in found:

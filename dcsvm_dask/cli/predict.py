@@ -52,5 +52,7 @@ def command(
 
 
 def _model(found: dict[str, Any]) -> str:
+    from dcsvm_dask.prediction.run_prediction import size_of
+
     level = f" at level {found['level']}" if found["level"] else ""
-    return f"{found['mode']} prediction{level}, {found['n_support']} support vectors"
+    return f"{found['mode']} prediction{level}, {size_of(found)}"

@@ -34,11 +34,20 @@ class Boxes:
     """Highest value of every feature, shape (R, d)."""
 
     @classmethod
-    def of(cls, X: NDArray[np.float32], sizes: Index) -> Boxes:
-        """Return the boxes of a table of blocks of these sizes, whose rows are in `kd_order`."""
+    def of(cls, X: NDArray[np.float32], sizes: Index, order: Index | None = None) -> Boxes:
+        """Return the boxes of blocks of these sizes, whose rows are in `kd_order`.
+
+        Parameters
+        ----------
+        X : ndarray, shape (n, d), float32
+        sizes : ndarray of int64
+            Rows of each block.
+        order : ndarray of int64, optional
+            The rows of X, block after block; by default all as they are.
+        """
         borders = _borders(sizes)
         low, high = np.empty((2, len(borders) - 1, X.shape[1]), np.float32)
-        extremes(X, np.arange(len(X)), borders, low, high)
+        extremes(X, np.arange(len(X)) if order is None else order, borders, low, high)
         return cls(borders, low, high)
 
     @classmethod
@@ -76,7 +85,7 @@ class Boxes:
         kernel : Kernel
             Shift-invariant.
         rows : ndarray of int64
-            The rows of the product, ascending.
+            The rows of the product, at least one, in any order.
         columns : ndarray of int64, shape (m,)
             Its columns, which are rows of the same table.
         v : ndarray, shape (m,)

@@ -288,7 +288,7 @@ def arrange_part(
     attempt.write("variable", variable)
     attempt.write("sizes", np.array(sizes, dtype=np.int64))
     if has_boxes(settings_of(run), data.is_sparse):
-        boxes = Boxes.of(X[position], np.array(sizes))
+        boxes = Boxes.of(X, np.array(sizes), position)
         attempt.write("low", boxes.low)
         attempt.write("high", boxes.high)
     chunks = (X[position[i : i + ARRANGED_CHUNK_ROWS]] for i in range(0, done, ARRANGED_CHUNK_ROWS))

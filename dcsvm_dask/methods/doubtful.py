@@ -25,6 +25,7 @@ LEAST_RECALL = 0.02
 """Share of a class's rows that is predicted right, below which the class counts as missed."""
 MOST_NAMED = 3
 """Missed classes that a warning names."""
+REMEDY_LINEAR = "scale the features (`dcsvm ingest --scale auto`), or give a larger `-C`"
 REMEDY = (
     "scale the features (`dcsvm ingest --scale auto`), give `--gamma scale`, or let `dcsvm search` "
     "choose C and gamma"
@@ -76,6 +77,7 @@ def told_of_doubts(
     if not TASKS[task].has_classes or record.get("isolated"):  # that is said already
         return []
     found = []
+    remedy = REMEDY_LINEAR if settings["kernel"]["name"] == "linear" else REMEDY
     support = record.get("support") or 0
     # With a squared loss all rows within the margin are support vectors, however little.
     squared = options.get("squared", False)
@@ -83,13 +85,13 @@ def told_of_doubts(
     if usual and variables >= LEAST_ROWS and support > MOST_SUPPORT * variables:
         found.append(
             f"{support:,} of {variables:,} distinct rows ({support / variables:.0%}) are support "
-            f"vectors; such a model predicts new rows badly as a rule: {REMEDY}"
+            f"vectors; such a model predicts new rows badly as a rule: {remedy}"
         )
     label, count, rows = score.get("always") or record.get("always") or (None, 0, "")
     if count >= LEAST_ROWS:
         found.append(
             f"the model predicts class {label!r} for all of {count:,} {rows}, which have several: "
-            f"{REMEDY}; {RARE}"
+            f"{remedy}; {RARE}"
         )
     elif score.get("missed"):
         found.append(told_of_missed(score["missed"], HELD_OUT))

@@ -50,8 +50,8 @@ def bottom_clusters(clusters: tuple[int, ...], n_variables: int) -> int:
 def row_parts(n_rows: int, chunk_rows: int) -> int:
     """Return the number of tasks that share the rows.
 
-    Each reads all support vectors, too: beyond some number there are not more tasks, but larger
-    ones.
+    Each also reads the support vectors that its rows can reach, with a smooth kernel all: beyond
+    some number there are not more tasks, but larger ones.
     """
     chunks = math.ceil(n_rows / chunk_rows)
     return max(1, min(chunks, MOST_ROW_PARTS), math.ceil(chunks / MOST_CHUNKS))

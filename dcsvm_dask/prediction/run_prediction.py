@@ -140,7 +140,7 @@ def predict_file(
                 writer.append(codes, scheme.values_of_classes(block.values))
             n += len(block.values)
             seconds += block.seconds
-    about = _about(choice, n, seconds)
+    about = _about(run, choice, n, seconds)
     return {
         "out": writer.target.url,
         **about,
@@ -203,7 +203,7 @@ def evaluate(
     confusion = np.array(result["confusion"]["matrix"])
     lost = missed(prepared.classes, np.diag(confusion).tolist(), confusion.sum(axis=1).tolist())
     said = [told_of_missed(lost, "evaluated rows")] if lost else []
-    return {**result, "warnings": said, **_about(choice, result["n_rows"], seconds)}
+    return {**result, "warnings": said, **_about(run, choice, result["n_rows"], seconds)}
 
 
 def _evaluate_targets(
@@ -226,7 +226,7 @@ def _evaluate_targets(
         raise InputError(f"{rows.name}: has no rows")
     predicted, true = np.concatenate(values), np.concatenate(targets)
     scores = settings_of(run).make_task().scores(predicted, true)
-    return {**scores, "n_rows": len(true), **_about(choice, len(true), seconds)}
+    return {**scores, "n_rows": len(true), **_about(run, choice, len(true), seconds)}
 
 
 def _kept(
@@ -303,7 +303,7 @@ def decided(
             warm_up_prediction(early=choice.mode != "exact")
         decide_given(choice, model.any_row())
     announcer.say(
-        f"{choice.mode} prediction by {choice.stage}, {model.n_support:,} support vectors"
+        f"{choice.mode} prediction by {choice.stage}, {size_of(_size(run, choice))}"
         + _shortfall(run, choice)
     )
     calls = ((batch.call(choice), batch) for batch in rows.batches())
@@ -341,14 +341,28 @@ def _warn_of_outside(rows: StoredRows | SentRows, n_rows: int) -> None:
         warnings.warn(DcsvmWarning(f"{rows.name}: {said}"), stacklevel=4)
 
 
-def _about(choice: Choice, n_rows: int, seconds: float) -> dict[str, Any]:
+def _about(run: RunFolder, choice: Choice, n_rows: int, seconds: float) -> dict[str, Any]:
     return {
         "mode": choice.mode,
         "level": choice.level,
         "n_rows": n_rows,
-        "n_support": cached_model(choice).n_support,
+        **_size(run, choice),
         "ms_per_row": 1e3 * seconds / n_rows if n_rows else 0.0,
     }
+
+
+def _size(run: RunFolder, choice: Choice) -> dict[str, Any]:
+    """Return ``n_support`` of a model, and ``n_weights`` where it is a weight of each feature."""
+    weights = run.node(choice.stage, "commit").record.get("outputs")
+    more = {} if weights is None else {"n_weights": weights}
+    return {"n_support": cached_model(choice).n_support, **more}
+
+
+def size_of(found: dict[str, Any]) -> str:
+    """Return the size of a model in words, by what a prediction or evaluation says of it."""
+    if "n_weights" in found:
+        return f"weights of {found['n_weights']:,} features"
+    return f"{found['n_support']:,} support vectors"
 
 
 def _check_out(rows: StoredRows | SentRows, target: Location) -> None:

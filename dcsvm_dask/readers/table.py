@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -142,7 +143,8 @@ def find_delimiter(path: str, line: str, decimal: str = ".") -> str:
         For its extension.
     line : str
     decimal : {".", ","}
-        Mark before the decimals of numbers, which separates no cells.
+        Mark before the decimals of numbers, which separates cells only where nothing else does and
+        none of them is a number.
     """
     base = path.lower()
     for ending in (".gz", ".bz2", ".xz"):
@@ -152,7 +154,8 @@ def find_delimiter(path: str, line: str, decimal: str = ".") -> str:
     for delimiter in _MARKS:
         if delimiter in line and delimiter != decimal:
             return delimiter
-    return " "
+    # Between names it separates cells: numbers with it are then in quotes.
+    return "," if decimal == "," and "," in line and not re.search(r"\d,\d", line) else " "
 
 
 def _cells(path: str, line: str, delimiter: str) -> list[str]:

@@ -15,7 +15,8 @@ class Solution:
     beta: NDArray[np.float64]
     """The dual variables, shape (n,), within their bounds; for classes y_i alpha_i."""
     gradient: NDArray[np.float64]
-    """K beta + p at `beta`, shape (n,), summed from scratch in float64."""
+    """K beta + p at `beta`, shape (n,), summed in float64: of a start whose gradient was given only
+    what has changed since."""
     objective: float
     """0.5 beta'K beta + p'beta, which is minimised."""
     violation: float

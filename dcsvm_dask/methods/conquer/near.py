@@ -21,7 +21,7 @@ def near(
     ----------
     problem : Problem
     rows : ndarray of int64
-        The variables of the share, ascending.
+        The variables of the share.
     columns : ndarray of int64, shape (m,)
     v : ndarray, shape (m,)
         Weights of the columns.

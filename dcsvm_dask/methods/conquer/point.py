@@ -112,7 +112,7 @@ def _clusters(
     return [worth[i] for i in first]
 
 
-# Runs of rows are as good as single rows where a block has so many of them.
+# Blocks are cut between runs of rows where one may have at least so many whole runs.
 _FEW_RUNS = 8
 
 

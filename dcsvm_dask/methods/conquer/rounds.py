@@ -247,10 +247,18 @@ def read_steps(
     steps : ndarray, shape (m,), float64
     groups : ndarray of int64, shape (blocks + 1,)
     """
-    names = [f"improve-{block:04d}" for block in range(blocks)]
-    found = [run.find(stage, name) for name in names]
+    attempts = []
+    for block in range(blocks):
+        found = run.find(stage, _improved(block))
+        # What is not there is refused as it is by `node`.
+        attempts.append((found or run.node(stage, _improved(block))).attempt)
     with _reading:  # one task reads for those that begin beside it
-        return _read_steps(run.place.url, stage, tuple(one.attempt for one in found if one))
+        return _read_steps(run.place.url, stage, tuple(attempts))
+
+
+def _improved(block: int) -> str:
+    """Return the name of the node that improved a block."""
+    return f"improve-{block:04d}"
 
 
 _reading = threading.Lock()
@@ -262,11 +270,14 @@ def _read_steps(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
     run = RunFolder.open(run_url)
     # The attempts are part of the cache's key: others have other steps.
-    nodes = [run.node(stage, f"improve-{block:04d}") for block in range(len(attempts))]
+    nodes = [run.node(stage, _improved(block)) for block in range(len(attempts))]
     rows = [node.read("rows") for node in nodes]
     steps = [node.read("step") for node in nodes]
     groups = np.concatenate([[0], np.cumsum([len(part) for part in rows])]).astype(np.int64)
-    return np.concatenate(rows).astype(np.int64), np.concatenate(steps), groups
+    found = np.concatenate(rows).astype(np.int64), np.concatenate(steps), groups
+    for shared in found:  # by all tasks of the process
+        shared.setflags(write=False)
+    return found
 
 
 def forms(

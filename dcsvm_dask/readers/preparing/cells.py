@@ -46,13 +46,22 @@ _DIRECTIVES = {
     "B": "month", "H": "hour", "I": "hour", "p": "AM or PM", "M": "minute", "S": "second",
 }  # fmt: skip
 """The parts of a form of dates, by the letters of strptime."""
-_THOUSANDS = {
-    ".": (r"^[+-]?\d{1,3}([, '\x{2019}\x{a0}\x{202f}]\d{3})+(\.\d*)?$", "[, '\u2019\u00a0\u202f]"),
-    ",": (r"^[+-]?\d{1,3}([. '\x{2019}\x{a0}\x{202f}]\d{3})*(,\d*)?$", "[. '\u2019\u00a0\u202f]"),
-}
-"""By decimal mark: numbers with separators of thousands, and these."""
 _SIGNS = "$€£¥%"
 """Of currencies and per cent, before or after a number."""
+_THOUSANDS = {
+    ".": (
+        r"^[+-]?[1-9]\d{0,2}([, '\x{2019}\x{a0}\x{202f}]\d{3})+(\.\d*)?$",
+        "[, '\u2019\u00a0\u202f]",
+    ),
+    ",": (
+        r"^[+-]?[1-9]\d{0,2}([. '\x{2019}\x{a0}\x{202f}]\d{3})+(,\d*)?$",
+        "[. '\u2019\u00a0\u202f]",
+    ),
+}
+"""By decimal mark: numbers with separators of thousands, and these. 0,375 is none: where commas are
+such separators nobody writes it."""
+_COMMA_OF_THREE = rf"^[{_SIGNS}]?\s?[+-]?[1-9]\d{{0,2}},\d{{3}}\s?[{_SIGNS}]?$"
+_UNDER_THOUSAND = rf"^[{_SIGNS}]?\s?[+-]?\d{{1,3}}\s?[{_SIGNS}]?$"
 _SIGNED = rf"^([+-]?)\s?[{_SIGNS}]?\s?([^{_SIGNS}]*?)\s?[{_SIGNS}]?$"
 
 
@@ -171,12 +180,12 @@ def numbers_of(
     if as_they_are is not None:
         return as_they_are, none_wrong, "" if len(column) > column.null_count else None
     words, sign = _without_sign(column)
-    grouped, separators = _THOUSANDS[decimal]
-    plain = pc.if_else(
-        pc.match_substring_regex(words, pattern=grouped),
-        pc.replace_substring_regex(words, pattern=separators, replacement=""),
-        words,
-    )
+    pattern, separators = _THOUSANDS[decimal]
+    grouped = pc.match_substring_regex(words, pattern=pattern)
+    ungrouped = pc.replace_substring_regex(words, pattern=separators, replacement="")
+    if decimal == ",":  # a dot that separates no thousands is another mark before decimals
+        words = pc.replace_substring(words, pattern=".", replacement="?")
+    plain = pc.if_else(grouped, ungrouped, words)
     if decimal == ",":
         plain = pc.replace_substring(plain, pattern=",", replacement=".")
     form = r"^[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf(inity)?))$"
@@ -184,6 +193,31 @@ def numbers_of(
     values = pc.cast(pc.if_else(good, plain, pa.scalar(None, pa.string())), pa.float64())
     numbers = _filled(values)
     return numbers, ~np.asarray(good), None if np.isnan(numbers).all() else sign
+
+
+def doubtful_comma(words: Any) -> tuple[str | None, bool]:
+    """Look for numbers whose comma may separate thousands or begin the decimals.
+
+    Parameters
+    ----------
+    words : pyarrow.Array
+        Of numbers that are read with a decimal point.
+
+    Returns
+    -------
+    sample : str or None
+        A number with one comma and three digits after it.
+    clear : bool
+        Whether another number tells which one it is: by a decimal point, or with four digits or
+        more.
+    """
+    import pyarrow.compute as pc
+
+    words = pc.drop_null(words)
+    comma = pc.match_substring_regex(words, pattern=_COMMA_OF_THREE)
+    either = pc.or_(comma, pc.match_substring_regex(words, pattern=_UNDER_THOUSAND))
+    sample = next(iter(words.filter(comma)[:1].to_pylist()), None)
+    return sample, not pc.all(either, min_count=0).as_py()
 
 
 def is_parsed_as_numbers(words: Any) -> bool:

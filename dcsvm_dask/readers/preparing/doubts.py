@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dcsvm_dask.readers.preparing.cells import form_in_words, is_text
-from dcsvm_dask.readers.preparing.encoders import DATE, ONE_HOT, ORDINAL, Encoder
+from dcsvm_dask.readers.preparing.encoders import DATE, NUMBER, ONE_HOT, ORDINAL, Encoder
 from dcsvm_dask.readers.preparing.words import different
 
 if TYPE_CHECKING:
@@ -53,7 +53,11 @@ class NaCells:
 
 
 def doubts(
-    facts: Sequence[ColumnFacts], encoders: Sequence[Encoder], na: NaCells | None
+    facts: Sequence[ColumnFacts],
+    encoders: Sequence[Encoder],
+    na: NaCells | None,
+    *,
+    comma_separated: bool,
 ) -> list[str]:
     """Return a sentence for each doubt about what columns became.
 
@@ -65,12 +69,19 @@ def doubts(
         Of those that are features.
     na : NaCells or None
         None: the user has said which words are missing cells.
+    comma_separated : bool
+        Whether commas separate the cells, so that those within are hardly marks of decimals.
     """
     known = {one.name: one for one in facts}
     found = [
         text
         for encoder in encoders
-        for text in (_alike(encoder), _of_dates(encoder, known[encoder.name]), _of_na(encoder, na))
+        for text in (
+            _alike(encoder),
+            _of_dates(encoder, known[encoder.name]),
+            _of_na(encoder, na),
+            None if comma_separated else _of_commas(encoder, known[encoder.name]),
+        )
     ]
     return [text for text in found if text is not None]
 
@@ -123,6 +134,16 @@ def _all_dates(words: Sequence[str], form: str) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
+
+
+def _of_commas(encoder: Encoder, facts: ColumnFacts) -> str | None:
+    if encoder.kind != NUMBER or facts.comma_is_clear or facts.comma is None:
+        return None
+    return (
+        f"the numbers of the column {encoder.name!r} with a comma, such as {facts.comma!r}, all "
+        "have three digits after it; they are read as thousands: where a comma begins the "
+        "decimals, give --decimal , (in Python decimal=',')"
+    )
 
 
 def _of_na(encoder: Encoder, na: NaCells | None) -> str | None:

@@ -23,10 +23,15 @@ from dcsvm_dask.readers.preparing.cells import (
 )
 from dcsvm_dask.readers.preparing.features import Features
 from dcsvm_dask.readers.preparing.words import different
-from dcsvm_dask.readers.source import FILL_IN
 
 NUMBER, FLAG, ONE_HOT, ORDINAL, DATE = "number", "flag", "one-hot", "ordinal", "date"
 KINDS = (NUMBER, FLAG, ONE_HOT, ORDINAL, DATE)
+
+
+_FILL_IN = (
+    "fill in or drop such rows, or ingest the training data with --missing median (or indicator), "
+    "which fills in those of new rows, too"
+)
 
 
 class BadCellError(Exception):
@@ -128,7 +133,7 @@ class Encoder:
         values, missing = self._values(cells, codes, decimal)
         if missing.any():
             if self.fill is None and not self.indicator:
-                raise BadCellError(_first(missing, codes), self.name, f"is empty; {FILL_IN}")
+                raise BadCellError(_first(missing, codes), self.name, f"is empty; {_FILL_IN}")
             values = values if values.flags.writeable else values.copy()
             values[missing] = self._stand_in(values.shape[1])
         if counts is not None:

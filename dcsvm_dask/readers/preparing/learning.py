@@ -17,6 +17,7 @@ from dcsvm_dask.readers.preparing.cells import (
     NUMBERS_OF_DATE,
     PARTS,
     date_parts,
+    doubtful_comma,
     flags_in,
     is_date,
     is_text,
@@ -42,6 +43,7 @@ MOST_CATEGORIES = 1000
 MANY_CATEGORIES = 50
 """Above it "auto" leaves the choice to the user."""
 _COMMA = re.compile(r"[+-]?[\d.]*(,\d+)?")
+_POINT = re.compile(r"'[+-]?\d*\.\d+'")
 _SIGNS = re.compile(r"[$€£¥]?\s?[+-]?\d[\d.,'\u2019\u00a0\u202f ]*\s?[%$€£¥°]?")
 """Numbers with signs of currencies, per cent, or between thousands."""
 _UNITS = re.compile(_SIGNS.pattern + r"\s?[^\W\d_]{0,4}")
@@ -74,6 +76,8 @@ class ColumnFacts:
         self.first_missing: int | None = None
         self.first_wrong: tuple[int, str] | None = None
         self.signs: set[str] = set()
+        self.comma: str | None = None
+        self.comma_is_clear = decimal == ","
         self.words: Counter[str] = Counter()
         self.has_many = False
         self.dates = DateForms()
@@ -107,6 +111,8 @@ class ColumnFacts:
                 self.signs.add("")
 
     def _look_at_words(self, column: Any, rows: NDArray[np.int64]) -> None:
+        import pyarrow as pa
+
         words, codes, counts = different(column)
         if self._as_words:
             self._note_missing(np.asarray(words.is_null())[codes], rows)
@@ -121,6 +127,7 @@ class ColumnFacts:
             self.signs.add(sign)
         if good.any():
             self._keep(numbers[codes][good[codes]])
+            self._look_at_commas(words.filter(pa.array(good)))
         if wrong.any():
             first = int(np.flatnonzero(wrong[codes])[0])
             if self.first_wrong is None:
@@ -132,6 +139,12 @@ class ColumnFacts:
             if self.dates.possible:
                 self._look_at_dates(words, counts)
             self._count(words, counts)
+
+    def _look_at_commas(self, words: Any) -> None:
+        """Note a number whose comma may begin the decimals; see `doubtful_comma`."""
+        if not self.comma_is_clear:
+            sample, self.comma_is_clear = doubtful_comma(words)
+            self.comma = self.comma or sample
 
     def _keep(self, numbers: NDArray[np.float64]) -> None:
         self.n_numbers += len(numbers)
@@ -250,6 +263,9 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
         return Encoder(name, FLAG, fill=usual, indicator=shows)
     assert facts.first_wrong is not None
     row, word = facts.first_wrong
+    if choices.decimal == "," and _POINT.fullmatch(word):
+        problem = f"is not a number: {word}; with --decimal , a dot separates thousands: "
+        raise BadCellError(row, name, f"{problem}write all decimals with the same mark")
     grouped = "," in word or word.count(".") > 1
     commas = grouped and all(_COMMA.fullmatch(one) for one in facts.words)
     if facts.n_numbers >= facts.n_wrong or commas:

@@ -286,7 +286,9 @@ class PreparedSource:
                 f"{self.name}: two features would be called {repeated[0]!r}; rename a column"
             )
         na = self._na if choices.missing_words is None else None
-        self.doubts = doubts(facts, encoders, na)
+        table = self.table
+        commas = isinstance(table, CsvTable) and table.reading.separator == ","
+        self.doubts = doubts(facts, encoders, na, comma_separated=commas)
         self._described()
 
     _na: NaCells
@@ -378,7 +380,10 @@ class PreparedSource:
         missing = missing_of(given)
         if missing.any():
             where = self.table.where(int(rows[np.flatnonzero(missing)[0]]))
-            raise InputError(f"{self.name}, {where}: the label is empty")
+            raise InputError(
+                f"{self.name}, {where}: the label is empty; leave rows without one out of the "
+                "table, or write it"
+            )
         if is_number(given.type):
             return np.asarray(given.to_numpy(zero_copy_only=False))
         if is_date(given.type):

@@ -79,7 +79,7 @@ def solve_smo(
     memory). Whenever the violation among them has fallen tenfold (of up to 1,000 rows: to the
     tolerance), the gradient of all rows is brought up to date in float64 and the active rows are
     chosen anew, so that the tolerance is met by the true gradient whatever the rounding on the
-    way. Before the end it is summed from scratch.
+    way. Before the end it is summed from scratch, beginning with the gradient that was given.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def solve_smo(
     beta : array, shape (n,), optional
         Start within the bounds, 0 by default.
     gradient : array, shape (n,), optional
-        K beta + p where it is known. It may hold contributions of variables outside of K; of
-        these the objective at the end knows nothing.
+        K beta + p where it is known. It may hold contributions of variables outside of K: then
+        the objective at the end holds half of what they add, and means nothing.
     equality : bool, default=False
         Keep the sum of beta at its value at the start: the problem with a bias.
     tol : float, default=1e-3

@@ -11,6 +11,7 @@ import gzip
 import io
 import json
 import lzma
+import re
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -242,7 +243,17 @@ FILES = (
     File("decimal commas", text(FRAME.to_csv(index=False, sep=";", decimal=",")), SAYS,
          "--decimal ,", {"decimal": ","}),
     File("thousands", text(cells(lambda b: f'"{b:,.0f}"'))),
-    File("thousands with dots", text(cells(lambda b: f"{b:,.0f},5".replace(",", ".", 1), ";")),
+    File("decimal commas between commas", text(FRAME.to_csv(index=False, decimal=",")), SAYS,
+         "--decimal ,", {"decimal": ","}),
+    File("decimal commas of three digits",
+         text(FRAME.assign(b=B / 1e4).to_csv(index=False, sep=";", decimal=",",
+                                             float_format="%.3f")),
+         SAYS, "--decimal ,", {"decimal": ","}, (A, B / 1e4)),
+    File("decimal points where commas begin the decimals",
+         text(cells(lambda b: f"{b / 1e4:.3f}", ";").replace(";0.", ";0,", 1)), NO, "not a number"),
+    File("thousands with dots",
+         text(re.sub(r"(?m)^(\d+)\.(\d+);", r"\1,\2;",
+                     cells(lambda b: f"{b:,.0f},5".replace(",", ".", 1), ";"))),
          SAYS, "--decimal", {"decimal": ","}, (A, B + 0.5)),
     File("thousands with apostrophes", text(cells(lambda b: f"{b:,.0f}".replace(",", "'")))),
     File("thousands with blanks", text(cells(lambda b: f"{b:,.0f}".replace(",", " ")))),
