@@ -136,6 +136,25 @@ def test_rare_classes_are_not_taken_for_features_of_no_use(
     assert ("--class-weight balanced" in told) == ("apart" in told or "above" in told)
 
 
+@pytest.mark.parametrize(
+    ("rows", "recall", "told"),
+    [(200, 0.2, True), (200, 0.6, False), (40, 0.2, False), (1500, 0.2, False)],
+    ids=["missed", "found", "few rows", "not rare"],
+)
+def test_a_rare_class_that_is_mostly_missed_is_named(rows: int, recall: float, told: bool) -> None:
+    by_class = [
+        {"label": "no", "rows": 2000, "recall": 0.99},
+        {"label": "yes", "rows": rows, "recall": recall},
+    ]
+    test = {"accuracy": 0.92, "roc_auc": 0.8, "balanced_accuracy": 0.6, "by_class": by_class}
+    figures = {"score": "accuracy", "test": test, "error": 0.005, "majority": 0.9}
+    said = advised({**figures, "linear_svm": 0.9})
+    if told:
+        assert str(said).startswith("of the class 'yes' only 20% of the rows are found: for rare")
+    else:
+        assert said is None
+
+
 def test_a_search_whose_best_is_a_constant_names_no_direction(
     particles: Path, tmp_path: Path
 ) -> None:

@@ -26,7 +26,8 @@ def warned(
 ) -> list[str]:
     """Return what the ingest of a table warns of, each warning once."""
     frame = pd.DataFrame({"height": RNG.normal(size=len(y)), **columns, "y": y})
-    frame.to_csv(folder / "t.csv", index=False, sep=separator)
+    mark = words.get("decimal", ".")
+    frame.to_csv(folder / "t.csv", index=False, sep=separator, decimal=mark)
     how = {"one_hot": "auto", "dates": "parts", "missing": "median", "overwrite": True, **words}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -184,3 +185,29 @@ def test_dots_before_decimals(values: list[str], tmp_path: Path) -> None:
     assert warned(tmp_path, {"price": np.array(values)[EVERY % 3]}) == []
     cells = np.where(EVERY % 7 == 1, "", np.array(values)[EVERY % 3])
     assert warned(tmp_path, {"price": cells}) == []
+
+
+COMMAS = np.char.replace(THOUSANDS, ".", ",")
+
+
+@pytest.mark.parametrize("form", ["plain", "none below a thousand", "with missing cells", "signed"])
+def test_commas_that_may_begin_the_decimals(form: str, tmp_path: Path) -> None:
+    columns: dict[str, Any] = {
+        "plain": {"dose": COMMAS},
+        "none below a thousand": {"dose": np.where(EVERY % 2 == 1, "2,329", "1,854")},
+        "with missing cells": {"dose": np.where(EVERY % 7 == 3, "", COMMAS)},
+        "signed": {"dose": np.char.add(COMMAS, " €")},
+    }[form]
+    (said,) = warned(tmp_path, columns, separator=";", missing="median")
+    assert "column 'dose' with a comma, such as" in said
+    assert "are read as thousands: where a comma begins the decimals, give --decimal ," in said
+    assert warned(tmp_path, columns, separator=";", decimal=",", missing="median") == []
+    # Between commas decimals have points as a rule.
+    assert warned(tmp_path, columns, missing="median") == []
+
+
+@pytest.mark.parametrize(
+    "values", [["1,234", "2,329.50", "7"], ["1,234", "1,234,567", "7"], ["1,234", "7500", "7"]]
+)
+def test_commas_between_thousands(values: list[str], tmp_path: Path) -> None:
+    assert warned(tmp_path, {"dose": np.array(values)[EVERY % 3]}, separator=";") == []

@@ -113,7 +113,11 @@ def test_products_of_what_can_be_reached_are_those_of_all(
     run = api.train(
         api.ingest((X, y), tmp_path / "rows.zarr", scale="none"),
         tmp_path / "run",
-        **{"C": 32.0, "gamma": GAMMA, "tol": TOL, "clusters": (16,), "block_cap": 300},
+        C=32.0,
+        gamma=GAMMA,
+        tol=TOL,
+        clusters=(16,),
+        block_cap=300,
         execution=Execution(workers=0),
         quiet=True,
     )

@@ -18,8 +18,14 @@ from tests.stored import problem_of
 
 ROWS, C, GAMMA, TOL = 3000, 8.0, 4.0, 1e-5
 HOW: dict[str, Any] = {
-    **{"C": C, "gamma": GAMMA, "tol": TOL, "clusters": (16,), "block_cap": 150},
-    **{"fit_intercept": True, "quiet": True, "execution": Execution(workers=0)},
+    "C": C,
+    "gamma": GAMMA,
+    "tol": TOL,
+    "clusters": (16,),
+    "block_cap": 150,
+    "fit_intercept": True,
+    "quiet": True,
+    "execution": Execution(workers=0),
 }
 
 
