@@ -61,7 +61,7 @@ class EasyRun(Run):
         ``test`` (the evaluation of the held-out rows), ``error`` (the standard error of that score
         of classes), ``majority`` or ``mean`` (the score of always the largest class or the mean
         target on the same rows), ``linear_svm`` (of a linear SVM; None where it did not end in
-        time). ``C``, ``gamma``, ``cv_score``,
+        time). ``class_weight`` as it was given, ``C``, ``gamma``, ``cv_score``,
         ``cv_error``, ``candidates``, ``edges`` (parameters whose best value is the last one that
         was tried), ``data`` and ``test_data``. ``seconds`` of the call, of ``minutes``, leave out
         ``compile_seconds``.
@@ -288,6 +288,7 @@ def _carried(
         "error": standard_error(evaluated, score),
         "majority" if has_classes else "mean": constant,
         "linear_svm": linear,
+        "class_weight": own["class_weight"],
         **_of_search(found, best),
         "edges": list(wide),
         "minutes": clock.total / 60,

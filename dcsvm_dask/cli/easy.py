@@ -25,6 +25,7 @@ from dcsvm_dask.numbers import counted
 
 CLEAR = 2.0
 """Standard errors above chance from which on a score is not chance."""
+LINEAR = "a linear SVM does as well, with a smaller model"
 LITTLE, FEW = 0.5, 0.5
 """Share of a class's rows that are found, and its rows as a share of the largest class's, below
 which the class is mostly missed for being rare."""
@@ -139,6 +140,7 @@ def summary(run: Any) -> str:
         f"time               {_time(figures)}",
     ]
     advice = advised(figures)
+    linear = [f"  {linear_command(run, figures)}"] if advice and LINEAR in advice else []
     lines += [f"note               {advice}"] if advice else []
     run_place, data = (shlex.quote(shown(url)) for url in (run.url, figures["test_data"]))
     return "\n".join(
@@ -149,8 +151,22 @@ def summary(run: Any) -> str:
             f"  dcsvm evaluate {run_place} {data}",
             f"  dcsvm predict {run_place} NEW.csv --out predictions.csv",
             f"  dcsvm report {run_place}",
+            *linear,
         ]
     )
+
+
+def linear_command(run: Any, figures: dict[str, Any]) -> str:
+    """Return the command that trains a linear SVM on the same rows."""
+    from dcsvm_dask.diagnostics.terminal.closing import shown
+
+    data, test, out = (shown(url) for url in (figures["data"], figures["test_data"], run.url))
+    words = ["dcsvm", "train", data, "--kernel", "linear", "--run", f"{out}-linear"]
+    words += ["--holdout", test]
+    given = figures.get("class_weight")
+    if isinstance(given, dict):
+        given = ",".join(f"{label}={weight:g}" for label, weight in given.items())
+    return shlex.join([*words, "--class-weight", given] if given else words)
 
 
 def _time(figures: dict[str, Any]) -> str:
@@ -176,9 +192,7 @@ def advised(figures: dict[str, Any]) -> str | None:
     if figures["score"] == "accuracy" and (missed := _mostly_missed(test)):
         return f"{missed}: {RARE}"
     if figures["linear_svm"] is not None and score <= figures["linear_svm"] + error:
-        return (
-            "a linear SVM does as well: `dcsvm train` with `--kernel linear` gives a smaller model"
-        )
+        return f"{LINEAR}: the last command below trains one"
     return None
 
 

@@ -47,8 +47,14 @@ def regime(record: Record, *, given: float = 0.0, decides: bool = True) -> Recor
     return {
         "levels_pay": pay,
         "kept": kept,
-        "why": f"{verdict}clusters alone have {kept:.0%} of the objective",
+        "why": f"{verdict}{_in_words(kept)}",
     }
+
+
+def _in_words(kept: float) -> str:
+    if kept > 0.0:
+        return f"clusters alone have {kept:.0%} of the objective"
+    return "clusters alone, put together, are worse than no support vectors"
 
 
 def has_ruled_levels_out(probe: Record) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dcsvm_dask import api
-from dcsvm_dask.cli.easy import _time, advised
+from dcsvm_dask.cli.easy import _time, advised, linear_command
 from tests.command_line import invoke
 
 ROWS = [{"rows": 70, "recall": 1.0}, {"rows": 30, "recall": 0.0}]
@@ -104,7 +104,7 @@ def test_the_time_of_compiling_stands_beside_that_of_the_call() -> None:
 
 @pytest.mark.parametrize(
     ("accuracy", "said"),
-    [(0.71, "always the same answer"), (0.86, "a linear SVM does as well"), (0.95, None)],
+    [(0.71, "always the same answer"), (0.86, "a linear SVM does as well, with"), (0.95, None)],
     ids=["constant", "linear", "better"],
 )
 def test_a_model_that_is_no_better_than_a_baseline_says_so(
@@ -167,3 +167,22 @@ def test_a_search_whose_best_is_a_constant_names_no_direction(
     said = " ".join(done.stderr.split())
     assert "hardly more accurate than always predicting the largest class" in said
     assert "is the last one that was tried" not in said
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (None, ""),
+        ("balanced", " --class-weight balanced"),
+        ({"no": 1.0, "may be": 2.5}, " --class-weight 'no=1,may be=2.5'"),
+    ],
+)
+def test_a_linear_svm_on_the_same_rows_is_one_command_away(given: Any, words: str) -> None:
+    class Run:
+        url = "/data/out/model"
+
+    figures = {"data": "/data/out/data.zarr", "test_data": "/data/out/data.zarr/test"}
+    assert linear_command(Run, {**figures, "class_weight": given}) == (
+        "dcsvm train /data/out/data.zarr --kernel linear --run /data/out/model-linear "
+        f"--holdout /data/out/data.zarr/test{words}"
+    )
