@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.kernels import is_linear
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.tasks import TASKS
 
@@ -77,7 +78,7 @@ def told_of_doubts(
     if not TASKS[task].has_classes or record.get("isolated"):  # that is said already
         return []
     found = []
-    remedy = REMEDY_LINEAR if settings["kernel"]["name"] == "linear" else REMEDY
+    remedy = REMEDY_LINEAR if is_linear(settings.get("kernel", {}).get("name")) else REMEDY
     support = record.get("support") or 0
     # With a squared loss all rows within the margin are support vectors, however little.
     squared = options.get("squared", False)

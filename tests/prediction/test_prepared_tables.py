@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.preparing.cell_counts import cells_line
+from dcsvm_dask.readers.preparing.encoders import NUMBER, BadCellError, Encoder
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from tests.command_line import invoke
@@ -104,6 +106,19 @@ def test_to_sklearn_is_a_pipeline_that_takes_the_table(run: api.Run) -> None:
     assert [name for name, _ in pipeline.steps] == ["prepare", "svm"]
     again = pickle.loads(pickle.dumps(pipeline))
     np.testing.assert_array_equal(again.predict(frame), run.predict(frame, execution=HERE))
+
+
+def test_other_marks_before_decimals_are_refused_with_the_reason(
+    run: api.Run, tmp_path: Path
+) -> None:
+    table(20).to_csv(tmp_path / "new.csv", index=False, sep=";", decimal=",")
+    with pytest.raises(InputError, match=r"'money'.*has decimal points: write those of"):
+        run.predict(tmp_path / "new.csv", execution=HERE)
+
+
+def test_an_empty_cell_that_nothing_fills_says_what_would() -> None:
+    with pytest.raises(BadCellError, match=r"is empty; .*--missing median \(or indicator\), which"):
+        Encoder("age", NUMBER).encode(pa.array(["31", None]), ".")
 
 
 def test_new_categories_are_0_and_new_words_are_refused(run: api.Run) -> None:

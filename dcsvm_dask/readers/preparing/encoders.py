@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -185,7 +186,7 @@ class Encoder:
             numbers, wrong, sign = numbers_of(cells, decimal)
             if wrong.any():  # yes and no, which another format has as 1 and 0
                 numbers, wrong = _with_flags(cells, numbers, wrong)
-            self._refuse(wrong, cells, codes, "is not a number")
+            self._refuse(wrong, cells, codes, "is not a number", decimal)
             self._check_sign(sign, numbers, codes)
             return numbers[:, None], np.isnan(numbers)
         if self.kind == DATE:
@@ -218,12 +219,26 @@ class Encoder:
         raise BadCellError(_first(~np.isnan(numbers), codes), self.name, said)
 
     def _refuse(
-        self, wrong: NDArray[np.bool_], cells: Any, codes: NDArray[np.int64] | None, what: str
+        self,
+        wrong: NDArray[np.bool_],
+        cells: Any,
+        codes: NDArray[np.int64] | None,
+        what: str,
+        decimal: str = "",
     ) -> None:
         if wrong.any():
             row = _first(wrong, codes)
-            cell = cells[row if codes is None else int(codes[row])]
-            raise BadCellError(row, self.name, f"{what}: {shown(cell)}")
+            word = shown(cells[row if codes is None else int(codes[row])])
+            raise BadCellError(row, self.name, f"{what}: {word}{_of_mark(word, decimal)}")
+
+
+def _of_mark(word: str, decimal: str) -> str:
+    """Return that numbers have another mark before their decimals than those of the training."""
+    other = {".": ",", ",": "."}.get(decimal)
+    if other is None or not re.fullmatch(rf"'[+-]?\d*[{other}]\d+'", word):
+        return ""
+    mark = {".": "points", ",": "commas"}[decimal]
+    return f"; the training table has decimal {mark}: write those of other tables alike"
 
 
 def _first(chosen: NDArray[np.bool_], codes: NDArray[np.int64] | None) -> int:
