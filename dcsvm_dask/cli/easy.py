@@ -161,7 +161,7 @@ def linear_command(run: Any, figures: dict[str, Any]) -> str:
     from dcsvm_dask.diagnostics.terminal.closing import shown
 
     data, test, out = (shown(url) for url in (figures["data"], figures["test_data"], run.url))
-    words = ["dcsvm", "train", data, "--kernel", "linear", "--run", f"{out}-linear"]
+    words = ["dcsvm", "train", data, "--kernel=linear", "--run", f"{out}-linear"]
     words += ["--holdout", test]
     given = figures.get("class_weight")
     if isinstance(given, dict):

@@ -52,7 +52,7 @@ def regime(record: Record, *, given: float = 0.0, decides: bool = True) -> Recor
 
 
 def _in_words(kept: float) -> str:
-    if kept > 0.0:
+    if kept >= 0.0:
         return f"clusters alone have {kept:.0%} of the objective"
     return "clusters alone, put together, are worse than no support vectors"
 
