@@ -1,10 +1,11 @@
-"""What a data set holds, in memory."""
+"""What a data set or a run holds, in memory."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
 
+from dcsvm_dask.api import Run
 from dcsvm_dask.storage.dataset import DataSet
 
 
@@ -25,6 +26,12 @@ def problem_of(data: DataSet) -> tuple[np.ndarray, np.ndarray]:
     """Return X, dense in float64, and y, 1 and -1 in float64."""
     codes = data.read_codes(0, data.n_rows)
     return rows_of(data).astype(np.float64), np.where(codes == 1, 1.0, -1.0)
+
+
+def alpha_of(run: Run) -> np.ndarray:
+    """Return alpha of every row of the data set, of the run's model."""
+    node = run.folder.node(run.status()["model"], "commit")
+    return np.asarray(node.read("alpha")[0])
 
 
 def split_of(y: np.ndarray, n_test: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

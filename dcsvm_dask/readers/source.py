@@ -20,6 +20,7 @@ where that represents their values exactly, else float64."""
 
 BLOCK_BYTES = 8 << 20
 """Target size of blocks."""
+NO_LABEL_REMEDY = "leave rows without one out of the table, or write it"
 FILL_IN = (
     "fill in or drop such rows, or ingest the training data with --missing median (or indicator, "
     "or drop)"

@@ -29,7 +29,7 @@ from dcsvm_dask.readers.columns import (
 from dcsvm_dask.readers.encoding import shown_encoding
 from dcsvm_dask.readers.files import count_lines, read_top, text_blocks, word_at
 from dcsvm_dask.readers.preparing.cells import hint_for_words
-from dcsvm_dask.readers.source import FILL_IN, Block, Reading
+from dcsvm_dask.readers.source import FILL_IN, NO_LABEL_REMEDY, Block, Reading
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ _SAYS = {
     parse.NOT_A_NUMBER: "{column} is not a number: {word}",
     parse.NOT_FINITE: "{column} is NaN, infinite or too large for float32: {word}",
     parse.OPEN_QUOTE: "{column} has an unclosed quotation mark",
-    parse.NO_LABEL: "{column}, the label, is empty",
+    parse.NO_LABEL: f"{{column}}, the label, is empty; {NO_LABEL_REMEDY}",
 }
 
 

@@ -129,7 +129,7 @@ def test_a_known_width_says_whether_there_are_labels(tmp_path: Path) -> None:
         ("1,2,0\n1,nan,3\n", 2, "column 2 is 'nan'; fill in or drop such rows, or"),
         ("1,2,0\n1,-inf,3\n", 2, "column 2 is NaN, infinite"),
         ("1,2,0\n1,1e39,3\n", 2, "too large for float32: '1e39'"),
-        ("1,2,0\n1,2,\n", 2, "column 3, the label, is empty"),
+        ("1,2,0\n1,2,\n", 2, "column 3, the label, is empty; leave rows without one"),
         ('1,2,0\n1,2,"a\n', 2, "unclosed quotation mark"),
         ('1,2,0\n1,"2,3\n', 2, "column 2 is not a number"),
         ("1,x,0\n", 1, "'x' is not a number (give --header"),

@@ -183,7 +183,7 @@ def commit_point(
         Whether the blocks of the next round are chosen; else there are none.
     rests : bool
         Whether variables rest that are clearly at zero: the next round does not bring their f up to
-        date, and only a check from scratch looks at them again. Of the others it writes ``rows``.
+        date, and only a check from scratch looks at them again. It finds the others in ``rows``.
     """
     dual, b = problem.dual_at(point.beta)[point.rows], point.beta[point.rows]
     gradient = dual.gradient(point.f, b)
@@ -203,7 +203,8 @@ def commit_point(
             watched = (b != 0.0) | (far >= -clear)
     chosen = np.concatenate(blocks) if blocks else np.empty(0, dtype=np.int64)
     watched[chosen] = True
-    attempt.write("rows", point.rows[watched])
+    if blocks:  # only a round needs to know of which
+        attempt.write("rows", point.rows[watched])
     attempt.write("f", point.f[watched])
     attempt.write("block_rows", point.rows[chosen])
     attempt.write("block_beta", b[chosen])

@@ -37,7 +37,7 @@ from dcsvm_dask.readers.preparing.learning import (
 from dcsvm_dask.readers.preparing.preparation import ColumnPreparation
 from dcsvm_dask.readers.preparing.raw import RawTable
 from dcsvm_dask.readers.preparing.words import coded, different, tidy
-from dcsvm_dask.readers.source import Block, finish_block
+from dcsvm_dask.readers.source import NO_LABEL_REMEDY, Block, finish_block
 
 LOOKED_AT = 1000
 """First cells of a column that say whether it is read as numbers."""
@@ -380,10 +380,7 @@ class PreparedSource:
         missing = missing_of(given)
         if missing.any():
             where = self.table.where(int(rows[np.flatnonzero(missing)[0]]))
-            raise InputError(
-                f"{self.name}, {where}: the label is empty; leave rows without one out of the "
-                "table, or write it"
-            )
+            raise InputError(f"{self.name}, {where}: the label is empty; {NO_LABEL_REMEDY}")
         if is_number(given.type):
             return np.asarray(given.to_numpy(zero_copy_only=False))
         if is_date(given.type):

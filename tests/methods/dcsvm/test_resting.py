@@ -14,7 +14,8 @@ from dcsvm_dask.methods.conquer import point
 from dcsvm_dask.methods.dcsvm import graph
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
-from tests.stored import problem_of
+from tests.left import rewrite_state
+from tests.stored import alpha_of, problem_of
 
 ROWS, C, GAMMA, TOL = 3000, 8.0, 4.0, 1e-5
 HOW: dict[str, Any] = {
@@ -69,3 +70,18 @@ def test_rows_that_rest_too_soon_are_found_by_the_check(
     assert checks[0]["violation"] > TOL
     assert checks[-1]["violation"] <= TOL
     assert deviation(run, data) < 5e-5
+
+
+@pytest.mark.long
+def test_a_resume_between_rounds_ends_in_the_same_bits(data: DataSet, tmp_path: Path) -> None:
+    whole = api.train(data, tmp_path / "whole", **HOW)
+    stages = list(whole.status()["stages"])
+    rounds = [name for name in stages if name.startswith("conquer")]
+    for kept in (rounds[0], rounds[len(rounds) // 2]):
+        run = api.train(data, tmp_path / kept, **HOW)
+        for name in stages[stages.index(kept) + 1 :]:
+            run.folder.stage(name).delete()
+        rewrite_state(run.url, state="running")
+        again = api.resume(run.url, execution=Execution(workers=0), quiet=True)
+        assert list(again.status()["stages"]) == stages
+        np.testing.assert_array_equal(alpha_of(again), alpha_of(whole))

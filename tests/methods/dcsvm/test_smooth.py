@@ -21,7 +21,7 @@ from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from tests.left import rewrite_state
 from tests.marks import long
-from tests.stored import problem_of
+from tests.stored import alpha_of, problem_of
 from tests.svc import solve_smo
 
 pytestmark = pytest.mark.usefixtures("few_rows_a_task")
@@ -61,11 +61,6 @@ def test_levels_that_are_given_are_not_said_to_pay_after_it_was_said_that_they_d
     assert "working sets cost less than levels; the given levels are trained" in said
     assert "; clusters alone have " in said
     assert "save time" not in said
-
-
-def alpha_of(run: api.Run) -> np.ndarray:
-    node = run.folder.node(run.status()["model"], "commit")
-    return np.asarray(node.read("alpha")[0])
 
 
 class Sets(Callback):
