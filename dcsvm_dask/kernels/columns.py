@@ -80,11 +80,11 @@ class RowTile:
         return 4 * min(max(2**15 // rows, 16), most)
 
 
-def tile_ranges(X: Rows, *, compact: bool = False) -> Iterator[tuple[int, int]]:
-    """Cut the rows into tiles: (start, stop) of each."""
+def tile_ranges(X: Rows, *, compact: bool = False, rows: int = ROWS) -> Iterator[tuple[int, int]]:
+    """Cut the rows into tiles, of `rows` at most: (start, stop) of each."""
     start = 0
     while start < X.shape[0]:
-        stop = min(start + (COMPACT_ROWS if compact else ROWS), X.shape[0])
+        stop = min(start + (COMPACT_ROWS if compact else rows), X.shape[0])
         if is_sparse(X):
             # A feature that is not rare has at least one entry for every RARE values of F.
             while stop - start > 1 and RARE * (X.indptr[stop] - X.indptr[start]) > TILE_VALUES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
@@ -9,19 +10,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels.bounds import CONFIDENCE, decay_error, unit
-from dcsvm_dask.kernels.columns import row_tile, storage_arguments, tile_ranges
+from dcsvm_dask.kernels.bounds import CONFIDENCE, decay_error, dot_error, unit, whole_sums_error
+from dcsvm_dask.kernels.columns import ROWS, row_tile, storage_arguments, tile_ranges
 from dcsvm_dask.kernels.far import segments
 from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.kinds import L1_DISTANCE
-from dcsvm_dask.kernels.rows import Rows, check_pair, check_rows, is_sparse
+from dcsvm_dask.kernels.rows import Rows, check_pair, check_rows, is_sparse, squared_norms
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.kernels.tiles import mirror, mirror_tile, tile_work
 from dcsvm_dask.kernels.whole_numbers import small_whole_numbers
 
 MIRRORED = 1024
 """Rows that a thread mirrors at a time."""
-SumsError = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+MUCH_WORK = 10**8
+"""Multiplications of a matrix that are worth more tiles: about a millisecond."""
+SumsError = Callable[
+    [NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]
+]
 
 
 def kernel_matrix(
@@ -139,7 +144,8 @@ def counted_kernel_matrix(
             # Only what is near needs its mirror image; it is a small part of the matrix.
             mirror_tile(out, start, stop, chosen)
 
-    for_each(work, tile_ranges(other, compact=far is not None), threads)
+    height = _tile_height(m, n * other.shape[1])
+    for_each(work, tile_ranges(other, compact=far is not None, rows=height), threads)
     if Z is None and far is None:
         for_each(lambda first: mirror(out, first, first + MIRRORED), range(0, n, MIRRORED), threads)
     if Z is None and kernel.is_shift_invariant:
@@ -147,7 +153,17 @@ def counted_kernel_matrix(
     return out, sum(computed)
 
 
-def matrix_sums_error(kernel: Kernel, X: Rows) -> SumsError | None:
+def _tile_height(rows: int, each: int) -> int:
+    """Return the rows of a tile; `each` is the multiplications that a row takes, at most.
+
+    Where a tile is much work there are eight, so that several threads end at about the same time.
+    """
+    if rows * each < MUCH_WORK:
+        return ROWS
+    return min(ROWS, max(64, 64 * -(-rows // 512)))
+
+
+def matrix_sums_error(kernel: Kernel, X: Rows) -> SumsError:
     """Return what bounds the errors of sums of rows of the float32 kernel matrix of X.
 
     As `product_error_bound`, five standard deviations and a unit of the sum; a model, no proof.
@@ -159,21 +175,40 @@ def matrix_sums_error(kernel: Kernel, X: Rows) -> SumsError | None:
 
     Returns
     -------
-    callable or None
-        Given sums of K(x_i, x_j) v_j and of K(x_i, x_j) v_j^2, it bounds errors of the former. None
-        for kernels of inner products, and where distances are exact, so that errors are alike.
+    callable
+        Given v, sums of K(x_i, x_j) v_j and of K(x_i, x_j) |v_j|, it bounds errors of the former.
     """
     if not kernel.is_shift_invariant:
-        return None
-    is_whole, largest = cache(partial(small_whole_numbers, X)), 0.0
+        return partial(_dot_sums_error, kernel, X)
+    is_whole, largest, exact = cache(partial(small_whole_numbers, X)), 0.0, False
     for start, stop in tile_ranges(X):
         tile = row_tile(kernel, X[start:stop], np.float32, whole=is_whole)
-        if tile.exact:
-            return None
-        largest = max(largest, decay_error(kernel, tile.F.dtype, tile.terms, tile.radius))
+        exact |= tile.exact
+        if not tile.exact:
+            largest = max(largest, decay_error(kernel, tile.F.dtype, tile.terms, tile.radius))
     one = largest + unit(np.float32)  # of float64 tiles, too, the matrix has float32 values
 
-    def bound(sums: NDArray[np.float64], squares: NDArray[np.float64]) -> NDArray[np.float64]:
-        return CONFIDENCE * one * np.sqrt(squares) + unit(np.float32) * np.abs(sums)
+    def bound(
+        v: NDArray[np.float64], sums: NDArray[np.float64], sizes: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        weights = np.abs(v)
+        squares = weights.max(initial=0.0) * sizes
+        modelled = CONFIDENCE * one * np.sqrt(squares) + unit(np.float32) * np.abs(sums)
+        if exact:
+            return np.maximum(modelled, whole_sums_error(sizes, float(weights.sum())))
+        return np.asarray(modelled)
 
     return bound
+
+
+def _dot_sums_error(
+    kernel: Kernel,
+    X: Rows,
+    v: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    sizes: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    norms = np.sqrt(squared_norms(X))
+    terms = int(np.diff(X.indptr).max()) if is_sparse(X) else X.shape[1]
+    each = dot_error(kernel, np.float32, terms, float(norms.max()), norms)
+    return CONFIDENCE * math.sqrt(v**2 @ each**2) + unit(np.float32) * (np.abs(sums) + sizes)

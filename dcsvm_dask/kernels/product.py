@@ -15,6 +15,7 @@ from dcsvm_dask.kernels.far import Segments, affordable, segments
 from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.kinds import L1_DISTANCE
 from dcsvm_dask.kernels.rows import Rows, check_pair, is_sparse, squared_norms
+from dcsvm_dask.kernels.sampled_errors import in_question, sample, seen_share
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.kernels.tiles import tile_work
 from dcsvm_dask.kernels.whole_numbers import small_whole_numbers
@@ -63,7 +64,8 @@ def kernel_product(
         for every row. For dense rows and shift-invariant kernels; others ignore it.
     tol : float, optional
         Above 0. Rows whose sums, by the estimate of `product_error_bound`, may be off by more
-        than this (the sum over groups together) are computed again in float64.
+        than this (the sum over groups together) are computed again in float64. Where those are
+        many, some of them show by how much the estimate is too careful.
     doubt : tuple (low, high) of ndarrays, shape (n,), optional
         With `tol`: a row whose sum is outside of low_i to high_i whatever its error is stays as
         it is. Infinite ends are possible.
@@ -85,7 +87,7 @@ def kernel_product(
     out = np.empty((X.shape[0], work.groups))
     compact = work.segments is not None
     computed: list[int] = []
-    wrong = np.zeros(X.shape[0], dtype=np.bool_)
+    bounds = np.zeros(X.shape[0])
 
     def sum_tile(of: tuple[int, int]) -> None:
         start, stop = of
@@ -98,27 +100,31 @@ def kernel_product(
         out[start:stop], bound = work.sums(tile, chosen, bounded=tol is not None)
         computed.append(rows.shape[0] * len(chosen))
         if tol is not None and tile.F.dtype == np.float32:
-            wrong[start:stop] = bound > tol
-            if doubt is not None:
-                total = out[start:stop].sum(axis=1)
-                wrong[start:stop] &= total + bound >= doubt[0][start:stop]
-                wrong[start:stop] &= total - bound <= doubt[1][start:stop]
+            bounds[start:stop] = bound
 
     def sum_exactly(rows: NDArray[np.int64]) -> None:
         chosen = work.near(X[rows])
         out[rows] = work.sums(row_tile(kernel, X[rows], np.float64), chosen)[0]
+        bounds[rows] = 0.0
         computed.append(len(rows) * len(chosen))
+
+    def sum_all_exactly(rows: NDArray[np.int64]) -> None:
+        # Full tiles are the fastest; but rows of several compact ones are not compact.
+        cuts = (
+            np.searchsorted(rows, [start for start, _ in tiles])
+            if compact
+            else [start for start, _ in tile_ranges(X[rows])]
+        )
+        for_each(sum_exactly, [part for part in np.split(rows, cuts) if len(part)], threads)
 
     tiles = list(tile_ranges(X, compact=compact))
     for_each(sum_tile, tiles, threads)
-    again = np.flatnonzero(wrong)
-    # Full tiles are the fastest; but rows of several compact ones are not compact.
-    cuts = (
-        np.searchsorted(again, [start for start, _ in tiles])
-        if compact
-        else [start for start, _ in tile_ranges(X[again])]
-    )
-    for_each(sum_exactly, [rows for rows in np.split(again, cuts) if len(rows)], threads)
+    if tol is not None:
+        some = sample(in_question(out, bounds, tol, doubt))
+        rough, modelled = out[some], bounds[some]
+        sum_all_exactly(some)
+        bounds *= seen_share(modelled, np.abs(out[some] - rough).sum(axis=1))
+        sum_all_exactly(in_question(out, bounds, tol, doubt))
     check_finite(kernel, out)
     return (out[:, 0] if groups is None else out), sum(computed)
 

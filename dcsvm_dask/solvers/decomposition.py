@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
+from dcsvm_dask.kernels.sampled_errors import in_question, sample, seen_share
 from dcsvm_dask.solvers.doubt import BIAS_SLACK, doubt
 from dcsvm_dask.solvers.inner.signs import in_sign_order
 from dcsvm_dask.solvers.inner.solve import solve_inner
@@ -383,17 +384,26 @@ class _Decomposition:
         """Return K beta, by the matrix of a working set where that is exact enough."""
         beta, matrix = self.beta, self.matrix
         columns = np.flatnonzero(beta)
-        low, high = (-np.inf, np.inf) if range_of_doubt is None else range_of_doubt
         known = None if matrix is None else matrix.sums(beta)
         sums, bound = np.zeros(len(beta)), np.full(len(beta), np.inf)
         if matrix is not None and known is not None:
             sums[matrix.rows], bound[matrix.rows] = known
-        matters = (sums + bound >= low) & (sums - bound <= high)
-        rows = np.flatnonzero(np.isinf(bound) | ((bound > self.error) & matters))
+            some = sample(in_question(sums, bound, self.error, range_of_doubt))
+            exact = self._exact_sums(some, columns)
+            bound *= seen_share(bound[some], np.abs(sums[some] - exact))
+            sums[some], bound[some] = exact, 0.0
+        rows = in_question(sums, bound, self.error, range_of_doubt)
         if range_of_doubt is not None:
             range_of_doubt = range_of_doubt[0][rows], range_of_doubt[1][rows]
         sums[rows] = self._sums(rows, columns, beta[columns], range_of_doubt)
         return sums
+
+    def _exact_sums(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Vector:
+        """Return K[rows, columns] @ beta[columns] in float64."""
+        X, Z = self.X[rows], self.X[columns]
+        sums, values = kernel_product(self.kernel, X, Z, self.beta[columns], dtype=np.float64)
+        self.values += values
+        return np.asarray(sums)
 
     def _product(self, weights: Vector, rows: NDArray[np.int64]) -> Vector:
         """Return K[rows] @ weights."""

@@ -65,8 +65,7 @@ class KnownMatrix:
     def sums(self, beta: Vector) -> tuple[Vector, Vector] | None:
         """Return sum_j K(x_i, x_j) beta_j of the rows of the set, and bounds of their errors.
 
-        Bounds are those of `product_error_bound`. None where variables of other rows are not zero,
-        or there is no such bound.
+        Bounds are those of `matrix_sums_error`. None where variables of other rows are not zero.
 
         Parameters
         ----------
@@ -76,16 +75,14 @@ class KnownMatrix:
         if not len(w) or np.count_nonzero(w) < np.count_nonzero(beta):
             return None
         error = matrix_sums_error(self._kernel, self._X[self.rows])
-        if error is None:
-            return None
-        K, both = self._square(len(w)), (w, w**2)
+        K, both = self._square(len(w)), (w, np.abs(w))
         found: list[Vector] = [w, w]
 
         def multiply(i: int) -> None:
             found[i] = kernel_times(K, both[i])
 
         for_each(multiply, range(2), self._threads)
-        return found[0], error(*found)
+        return found[0], error(w, *found)
 
     def _square(self, rows: int) -> NDArray[np.float32]:
         return self._memory[: rows * rows].reshape(rows, rows)

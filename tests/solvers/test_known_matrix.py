@@ -17,7 +17,14 @@ from dcsvm_dask.solvers.matrix_memory import MatrixMemory
 from tests.svc import dual_of
 
 ROWS = 1200
-KERNELS = [Kernel("rbf", 0.02), Kernel("rbf", 3.0), Kernel("laplacian", 0.1)]
+KERNELS = [
+    Kernel("rbf", 0.02),
+    Kernel("rbf", 3.0),
+    Kernel("laplacian", 0.1),
+    Kernel("linear"),
+    Kernel("poly", 0.1, degree=3, coef0=1.0),
+    Kernel("sigmoid", 0.1),
+]
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
@@ -54,10 +61,19 @@ def test_sums_of_other_rows_are_not_known(magic: tuple[Any, Any]) -> None:
     assert known.sums(beta) is None
 
 
-def test_kernels_of_inner_products_have_no_bound(magic: tuple[Any, Any]) -> None:
-    known = KnownMatrix(Kernel("poly", 0.1, degree=2), magic[0], MatrixMemory(ROWS), 1)
+def test_sums_of_rows_whose_distances_are_exact(shared_data: Callable[[str], Any]) -> None:
+    X = sparse.csr_array(shared_data("a9a")["X_train"][:ROWS].astype(np.float32))
+    kernel = Kernel("rbf", 8.0)  # beyond the reach of rounded float32 products
+    rng = np.random.default_rng(3)
+    known = KnownMatrix(kernel, X, MatrixMemory(ROWS), 1)
     known.of(np.arange(ROWS))
-    assert known.sums(np.ones(ROWS)) is None
+    beta = 50.0 * rng.standard_normal(ROWS)
+    found = known.sums(beta)
+    assert found is not None
+    sums, bounds = found
+    exact = kernel_matrix(kernel, X, dtype=np.float64) @ beta
+    assert np.all(np.abs(sums - exact) <= bounds)
+    assert bounds.max() < 1e-2
 
 
 def test_a_part_of_the_last_set_is_taken_from_its_matrix(magic: tuple[Any, Any]) -> None:
