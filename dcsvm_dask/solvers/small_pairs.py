@@ -1,7 +1,7 @@
-"""SVMs of pairs of classes of a few rows each: all of them in one compiled loop.
+"""SVMs of pairs of classes of a few rows each, on one kernel matrix of all of their rows.
 
-Of hundreds of classes there are ten thousands of pairs, of which each is solved in microseconds:
-what a solver of larger problems prepares for each of them would take a hundred times as long.
+Of tens of classes there are hundreds of pairs, of hundreds ten thousands, of which each is solved
+in microseconds: what a solver of larger problems prepares for each of them would take longer.
 """
 
 from __future__ import annotations
@@ -13,20 +13,36 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix
+from dcsvm_dask.kernels.threads import for_each
+from dcsvm_dask.solvers.finish import finished
+from dcsvm_dask.solvers.smo.active import ALL_THERE
+from dcsvm_dask.solvers.smo.loops import FAR
+from dcsvm_dask.solvers.smo.solve import curvatures
+from dcsvm_dask.solvers.smo.steps import pair_steps
 from dcsvm_dask.solvers.solution import Solution
+from dcsvm_dask.tasks import Classification
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
 Pair = tuple[int, int]
 
-CLASS_ROWS = 32
+CLASS_ROWS = 160
 """Rows of such a class, at most."""
-LEAST_PAIRS = 100
+LEAST_PAIRS = 3
 """Of fewer pairs nothing is to be gained."""
-FINER = 1e-7
-"""Share of the tolerance to which they are solved: steps of so few rows cost next to nothing."""
-STEPS_OF_ROW = 1000
-"""Steps for each row after which a pair is left to another solver."""
+FINER, FINE_ROWS = 1e-7, 32
+"""Share of the tolerance to which pairs of classes of so many rows are solved: it costs little."""
+FINISHED_PAIRS = 10
+"""Pairs of larger classes whose few free variables are solved for exactly: it takes as long again.
+"""
+TINY = 32
+"""Rows of a pair up to which all of its steps are in float64."""
+STEPS_OF_ROW, LAST_STEPS_OF_ROW, ROUNDS = 1000, 50, 20
+"""Steps for each row after which a pair is left to another solver, those of a last stage, and how
+often there is one.
+"""
+# Seconds: what takes less is done sooner by one thread, which Python's lock does not keep waiting.
+_JOIN_AFTER = 0.003
 TAU = 1e-12
 """Least curvature of a step, as a share of the diagonal's."""
 
@@ -45,8 +61,9 @@ def solve_small_pairs(
     """Solve the C-SVCs, with a bias, of those pairs of classes that have a few rows each.
 
     Sequential minimal optimisation by pairs of the second order (Fan, Chen, Lin, JMLR 6, 2005,
-    WSS 2), in float64, to far below the tolerance. The kernel matrix of all their rows is in
-    memory.
+    WSS 2), to the tolerance in float64, and far below it where classes have up to 32 rows. The
+    float64 kernel matrix of all their rows is in memory. Where there are few pairs, free variables
+    are exact if they are few (`finished`).
 
     Parameters
     ----------
@@ -62,7 +79,7 @@ def solve_small_pairs(
     most : float, default 2**28
         Bytes that the kernel matrix may take; where it would take more, nothing is solved.
     threads : int, default 1
-        Threads that share the kernel matrix.
+        Threads that share the kernel matrix, and pairs; the result is the same.
 
     Returns
     -------
@@ -80,32 +97,64 @@ def solve_small_pairs(
     K = kernel_matrix(kernel, X[rows], dtype=np.float64, threads=threads)
     start = np.searchsorted(codes[rows], np.arange(len(count) + 1))
     found: dict[Pair, tuple[Index, Solution]] = {}
-    for first, second in chosen:
-        of_both = [np.arange(start[one], start[one + 1]) for one in (first, second)]
+
+    def solve(pair: Pair) -> None:
+        of_both = [np.arange(start[one], start[one + 1]) for one in pair]
         places = np.concatenate(of_both)
         order = np.argsort(rows[places])
         places = places[order]
-        y = np.where(order < count[first], 1.0, -1.0)
-        beta, F = np.zeros(len(places)), -y
-        steps, violation, bias = _solve_pair(K, places, y, C[rows[places]], beta, F, FINER * tol)
-        if violation <= tol:
-            objective = 0.5 * float(beta @ (F - y))
-            found[first, second] = (
-                rows[places],
-                Solution(beta, F, objective, violation, steps, converged=True, bias=bias),
-            )
+        y = np.where(order < count[pair[0]], 1.0, -1.0)
+        of_pair, bounds = K[places[:, None], places], C[rows[places]]
+        solution = _solved(of_pair, y, bounds, tol)
+        if len(y) > 2 * FINE_ROWS and len(chosen) <= FINISHED_PAIRS:
+            dual = Classification().dual(y, bounds)
+            solution = finished(of_pair, dual, solution, equality=True)
+        if solution.violation <= tol:
+            found[pair] = rows[places], solution
+
+    for_each(solve, chosen, threads, after=_JOIN_AFTER)
     return found
+
+
+def _solved(K: NDArray[np.float64], y: Vector, C: Vector, tol: float) -> Solution:
+    """Solve one pair: by steps whose gradient is in float32, then by such in float64."""
+    beta, F, steps, violation, bias = np.zeros(len(y)), -y, 0, np.inf, 0.0
+    finer = FINER * tol if len(y) <= 2 * FINE_ROWS else tol
+    most = STEPS_OF_ROW * len(y)
+    if len(y) <= TINY:
+        steps, violation, bias = _solve_pair(K, y, C, beta, F, finer, most)
+    for _ in range(ROUNDS):
+        if violation <= tol or steps >= most:
+            break
+        steps += _fast_steps(K, y, C, beta, F, tol, most - steps)
+        F = K @ beta - y
+        more, violation, bias = _solve_pair(K, y, C, beta, F, finer, LAST_STEPS_OF_ROW * len(y))
+        steps += more
+    objective = 0.5 * float(beta @ (F - y))
+    return Solution(beta, F, objective, violation, steps, converged=violation <= tol, bias=bias)
+
+
+def _fast_steps(
+    K: NDArray[np.float64], y: Vector, C: Vector, beta: Vector, F: Vector, tol: float, most: int
+) -> int:
+    """Bring beta within half the tolerance, as far as float32 says; return the steps."""
+    lower, upper = np.where(y > 0.0, 0.0, -C), np.where(y > 0.0, C, 0.0)
+    lo = np.where(beta < upper, -FAR, np.float32(0.0))
+    hi = np.where(beta > lower, FAR, np.float32(0.0))
+    diagonal = curvatures(K.diagonal())
+    state = (K, F.astype(np.float32), diagonal, beta, lower, upper, lo, hi, None, None)
+    return int(pair_steps(*state, 0.5 * tol, most, ALL_THERE)[0])
 
 
 @njit(cache=True, nogil=True)
 def _solve_pair(
-    K: Any, rows: Any, y: Any, C: Any, beta: Any, F: Any, tol: Any
+    K: Any, y: Any, C: Any, beta: Any, F: Any, tol: Any, most: Any
 ) -> tuple[int, float, float]:
-    """Minimise 0.5 b'Kb - y'b over 0 <= y_i b_i <= C_i with sum(b) = 0, for some rows of K.
+    """Minimise 0.5 b'Kb - y'b over 0 <= y_i b_i <= C_i with sum(b) = 0, in at most so many steps.
 
-    Given b = 0 and F = -y; both are updated. Returns the steps, the violation and the bias.
+    Given b and its gradient F; both are updated. Returns the steps, the violation and the bias.
     """
-    n = len(rows)
+    n = len(y)
     steps = 0
     while True:
         i = -1
@@ -125,9 +174,9 @@ def _solve_pair(
             if rises and falls:
                 free += 1
                 middle -= F[k]
-        if not m - M > tol or steps >= STEPS_OF_ROW * n:
+        if not m - M > tol or steps >= most:
             break
-        own = K[rows[i], rows[i]]
+        own = K[i, i]
         j = -1
         step = 0.0
         best = 0.0
@@ -137,8 +186,8 @@ def _solve_pair(
             apart = m + F[k]
             if not falls or apart <= 0.0:
                 continue
-            both = own + K[rows[k], rows[k]]
-            curvature = max(both - 2.0 * K[rows[i], rows[k]], TAU * both, 1e-300)
+            both = own + K[k, k]
+            curvature = max(both - 2.0 * K[i, k], TAU * both, 1e-300)
             if apart * apart > best * curvature:
                 best = apart * apart / curvature
                 step = apart / curvature
@@ -153,7 +202,7 @@ def _solve_pair(
         if step == room_j:
             beta[j] = 0.0 if y[j] > 0.0 else -C[j]
         for k in range(n):
-            F[k] += step * (K[rows[i], rows[k]] - K[rows[j], rows[k]])
+            F[k] += step * (K[i, k] - K[j, k])
         steps += 1
     violation = max(0.0, m - M)
     if free > 0:

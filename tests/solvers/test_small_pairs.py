@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from sklearn.svm import SVC
 
 from dcsvm_dask.estimators import DCSVC
-from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.kernels import Kernel, kernel_matrix
 from dcsvm_dask.solvers import machines, small_pairs
 from dcsvm_dask.solvers.small_pairs import solve_small_pairs
 
@@ -62,6 +62,38 @@ def test_an_estimator_of_many_classes_is_svc(is_sparse: bool) -> None:
     np.testing.assert_allclose(
         np.asarray(abs(ours.dual_coef_).sum()), abs(theirs.dual_coef_).sum(), rtol=1e-7
     )
+
+
+@pytest.mark.parametrize("kernel", [Kernel("rbf", 0.2), Kernel("linear")])
+@pytest.mark.parametrize("C", [0.05, 100.0])
+def test_pairs_of_more_rows_are_solved_within_the_tolerance(kernel: Kernel, C: float) -> None:
+    tol, some = 1e-4, slice(0, 1000)
+    rows = (DIGITS[some] / 16.0).astype(np.float32)
+    rows[:300:10] = 0.0  # where the curvature of linear kernels is nothing
+    codes, bounds = NUMBERS[some], np.full(1000, C)
+    pairs = [(a, b) for a in range(10) for b in range(a + 1, 10)]
+    found = solve_small_pairs(kernel, rows, codes, bounds, pairs, tol=tol, threads=2)
+    assert set(found) == set(pairs)
+    K = kernel_matrix(kernel, rows, dtype=np.float64)
+    for pair, (own, one) in found.items():
+        y = np.where(codes[own] == pair[0], 1.0, -1.0)
+        theirs = SVC(C=C, kernel="precomputed", tol=1e-9).fit(K[np.ix_(own, own)], y)
+        coef = theirs.dual_coef_[0]
+        near = K[np.ix_(own[theirs.support_], own[theirs.support_])]
+        least = 0.5 * coef @ near @ coef - np.abs(coef).sum()
+        assert one.violation <= tol
+        assert -1e-9 <= one.objective - least <= tol * np.abs(one.beta).sum()
+        assert ((y * one.beta >= 0.0) & (y * one.beta <= C)).all()
+        gradient = K[np.ix_(own, own)] @ one.beta - y
+        np.testing.assert_allclose(one.gradient, gradient, rtol=0, atol=1e-9 * max(1.0, C))
+
+
+def test_free_variables_of_a_few_larger_pairs_are_exact() -> None:
+    some = NUMBERS < 3
+    rows, codes = (DIGITS[some] / 16.0).astype(np.float32)[:300], NUMBERS[some][:300]
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    found = solve_small_pairs(Kernel("rbf", 0.05), rows, codes, np.full(300, 10.0), pairs)
+    assert all(one.violation < 1e-11 for _, one in found.values())
 
 
 def test_larger_classes_are_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
