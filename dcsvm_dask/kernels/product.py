@@ -120,7 +120,7 @@ def kernel_product(
     tiles = list(tile_ranges(X, compact=compact))
     for_each(sum_tile, tiles, threads)
     if tol is not None:
-        some = sample(in_question(out, bounds, tol, doubt))
+        some = sample(in_question(out, bounds, tol, doubt), bounds)
         rough, modelled = out[some], bounds[some]
         sum_all_exactly(some)
         bounds *= seen_share(modelled, np.abs(out[some] - rough).sum(axis=1))

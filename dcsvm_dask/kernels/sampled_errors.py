@@ -44,8 +44,12 @@ def in_question(
     return np.flatnonzero(wrong)
 
 
-def sample(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return `ROWS` of the given rows, evenly spread over their order; none of too few."""
+def sample(rows: NDArray[np.int64], bounds: Vector) -> NDArray[np.int64]:
+    """Return `ROWS` of the given rows, evenly spread over their order; none of too few.
+
+    Only of rows that have sums: where `bounds`, those of all rows, are infinite there are none.
+    """
+    rows = rows[np.isfinite(bounds[rows])]
     if len(rows) < WORTH * ROWS:
         return rows[:0]
     return rows[(np.arange(ROWS) * len(rows)) // ROWS]
@@ -57,7 +61,7 @@ def seen_share(bounds: Vector, errors: Vector) -> float:
     Parameters
     ----------
     bounds : ndarray, shape (m,)
-        Those of the rows of a sample; infinite, or above 0.
+        Those of the rows of a sample: finite, above 0.
     errors : ndarray, shape (m,)
         Absolute values of what their float32 sums were off by.
     """

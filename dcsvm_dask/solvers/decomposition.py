@@ -388,7 +388,7 @@ class _Decomposition:
         sums, bound = np.zeros(len(beta)), np.full(len(beta), np.inf)
         if matrix is not None and known is not None:
             sums[matrix.rows], bound[matrix.rows] = known
-            some = sample(in_question(sums, bound, self.error, range_of_doubt))
+            some = sample(in_question(sums, bound, self.error, range_of_doubt), bound)
             exact = self._exact_sums(some, columns)
             bound *= seen_share(bound[some], np.abs(sums[some] - exact))
             sums[some], bound[some] = exact, 0.0

@@ -50,10 +50,19 @@ def test_groups_are_in_question_together(wide) -> None:
 
 def test_a_sample_is_spread_over_many_rows_and_there_is_none_of_few() -> None:
     rows = np.arange(7, 7 + 10 * ROWS)
-    some = sample(rows)
+    bounds = np.ones(rows[-1] + 1)
+    some = sample(rows, bounds)
     assert len(some) == ROWS
     assert np.diff(some).min() == np.diff(some).max() == 10
-    assert len(sample(rows[:ROWS])) == 0
+    assert len(sample(rows[:ROWS], bounds)) == 0
+
+
+def test_rows_without_sums_say_nothing_of_the_errors_of_others() -> None:
+    rows, bounds = np.arange(100 * ROWS), np.full(100 * ROWS, np.inf)
+    bounds[:ROWS] = 1.0
+    assert len(sample(rows, bounds)) == 0  # too few have sums
+    bounds[: 10 * ROWS] = 1.0
+    assert sample(rows, bounds).max() < 10 * ROWS
 
 
 def test_a_share_of_the_bounds_is_neither_above_one_nor_nothing() -> None:
