@@ -71,7 +71,7 @@ def block_diagonal_product(
     if len(blocks) and not is_sparse(X):
         d = X.shape[1]
         # A tile of equal rows is of the kind of all that are narrow.
-        like = row_tile(kernel, np.repeat(X[:1], ROWS, axis=0), np.float32)
+        like = row_tile(kernel, np.repeat(X[:1], ROWS, axis=0), np.float32, all_features=True)
         centred = kernel.kind.argument == SQUARED_DISTANCE and like.kernel[1] == PRODUCTS
         widest = widest_radius(kernel, PRODUCTS, d) if centred else np.inf
         left = np.zeros(len(blocks), np.bool_)
@@ -148,6 +148,7 @@ def _sum_blocks(
     no_spread, no_block = np.empty(0), np.empty((0, 0), np.float32)
     column = np.int64(0)  # a literal 0 would be a type of its own
     stop, group = np.zeros(1, np.int64), np.zeros(1, np.int64)
+    every, none, all_count = np.empty(0, np.int64), np.empty(0), np.ones(d)
     for q in range(len(blocks)):
         g = blocks[q]
         own, w = np.arange(offsets[g], offsets[g + 1]), v[offsets[g] : offsets[g + 1]]
@@ -168,11 +169,12 @@ def _sum_blocks(
                 _take(X, rows, centre, F, a)
             for i in range(n):
                 a[i] *= -0.5 if own_how == PRODUCTS and centred else 0.0
+            counted = all_count if own_how == PRODUCTS and centred else none
             sums = np.zeros((1, n))
             tile_work(
-                argument, own_how, function, own_scale, degree, coef0, F, a, centre, d, position,
-                rare_start, rare_row, rare_value, Z, data, indices, indptr, own, w, no_spread,
-                stop, group, chunk, sums, no_spread, no_block, column,
+                argument, own_how, function, own_scale, degree, coef0, F, a, centre, d, every,
+                counted, position, rare_start, rare_row, rare_value, Z, data, indices, indptr, own,
+                w, no_spread, stop, group, chunk, sums, no_spread, no_block, column,
             )  # fmt: skip
             for i in range(n):
                 # What rounding `a` did is put right, to first order.

@@ -14,9 +14,11 @@ from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.kinds import INNER_PRODUCT, L1_DISTANCE, LN2, SQUARED_DISTANCE
 from dcsvm_dask.kernels.rows import Rows, is_sparse, row_sums, squared_norms
 from dcsvm_dask.kernels.tiles import DIFFERENCES, LOOPS, PRODUCTS, SPARSE, SPLIT
+from dcsvm_dask.kernels.varying import varying_features
 from dcsvm_dask.kernels.whole_numbers import small_whole_numbers
 
 Vector = NDArray[np.float64]
+Index = NDArray[np.int64]
 
 ROWS = 512
 """Rows of a tile where every pair is computed; fewer of very long sparse rows."""
@@ -45,7 +47,7 @@ class RowTile:
     kernel: tuple[Any, ...]
     """(argument, how, function, scale, degree, coef0), as `tile_work` takes them."""
     F: NDArray[Any]
-    """Shape (d, rows), less the centre; for CSR (features not rare, rows)."""
+    """Shape (features, rows), less the centre; for CSR those that are not rare."""
     a: NDArray[Any]
     """What each row adds to products, float64, shape (rows,): they become -1/2 times distances."""
     correction: Vector
@@ -54,6 +56,10 @@ class RowTile:
     """What was taken from each row, shape (d,)."""
     width: int
     """Features whose products are summed in the precision of the tile."""
+    features: NDArray[np.int64]
+    """Those of F where others have the same value in all rows, which is that of the centre."""
+    counted: Vector
+    """By how much each feature counts in what a column adds, as `gather` takes them."""
     sparse: tuple[NDArray[Any], ...]
     """(position, rare_start, rare_row, rare_value), as `sparse_products` takes them."""
     radius: float
@@ -66,7 +72,8 @@ class RowTile:
     @property
     def arguments(self) -> tuple[Any, ...]:
         """The leading arguments of `tile_work`."""
-        return *self.kernel, self.F, self.a, self.centre, self.width, *self.sparse
+        dense = self.F, self.a, self.centre, self.width, self.features, self.counted
+        return *self.kernel, *dense, *self.sparse
 
     @property
     def chunk(self) -> int:
@@ -100,9 +107,12 @@ def row_tile(
     *,
     alone: bool = False,
     whole: Callable[[], bool] | None = None,
+    all_features: bool = False,
 ) -> RowTile:
     """Make rows (a few hundred) into a tile of at least the given precision.
 
+    Features that are fixed, as most of those for categories are among dense rows that lie close
+    together, meet a column once, not once for each row; with `all_features` they do not.
     Where the exponents of a float32 product would be too far off, dense rows meet by their
     differences, or if they are long by products of some features at a time, summed in float64, or
     all is in float64; but products of small whole numbers are exact. With `alone` the values of a
@@ -111,42 +121,68 @@ def row_tile(
     `small_whole_numbers`).
     """
     dtype = np.dtype(dtype)
-    d = X.shape[1]
-    centre = np.zeros(d, dtype)
     if is_sparse(X):
-        how, terms = SPARSE, int(np.diff(X.indptr).max())
+        how, terms, centre = SPARSE, int(np.diff(X.indptr).max()), np.zeros(X.shape[1], dtype)
         rows, sparse = _by_feature(X, dtype)
         norms = _norms(kernel, X)
+        features = np.empty(0, np.int64)
     else:
         sparse = _no_features(dtype)
-        how, terms = PRODUCTS, d
-        rows = X.astype(dtype, copy=False)
         argument = kernel.kind.argument
-        few = argument == SQUARED_DISTANCE and (alone or _prefers_differences(d, dtype))
-        if alone and argument == INNER_PRODUCT:
-            how = LOOPS
-        elif few or argument == L1_DISTANCE:
-            how = DIFFERENCES
-        elif argument == SQUARED_DISTANCE:
-            # Rounded to the precision of X, so that float32 differences are rounded only once.
-            centre = X.mean(axis=0, dtype=np.float64).astype(X.dtype).astype(dtype)
-            rows = rows - centre
+        features = np.empty(0, np.int64)
+        if not all_features:
+            features = varying_features(X, at_zero=argument == INNER_PRODUCT)
+        how = _way(argument, len(features) or X.shape[1], dtype, alone=alone)
+        centre = _centre(X, features, dtype, mean=how == PRODUCTS and argument == SQUARED_DISTANCE)
+        rows = _less(X, features, centre)
+        terms = rows.shape[1]
         norms = _norms(kernel, rows)
     radius = 0.0 if how == DIFFERENCES else float(norms.max())
     decays = kernel.is_shift_invariant and dtype == np.float32
     if decays and radius > widest_radius(kernel, how, terms):
         if how in (PRODUCTS, SPARSE) and whole is not None and small_whole_numbers(X) and whole():
-            centre = np.zeros(d, dtype)
             if how != SPARSE:
-                rows = X.astype(dtype, copy=False)
+                features = varying_features(X, at_zero=True) if len(features) else features
+                centre = np.zeros_like(centre)
+                rows = _less(X, features, centre)
                 norms = _norms(kernel, X)
-            return _tile(kernel, how, rows, norms, centre, sparse, radius, terms, exact=True)
-        if how != PRODUCTS or d > MOST_DIFFERENCES:
-            split = _split(kernel, rows, norms, centre) if how == PRODUCTS else None
+            return _tile(
+                kernel, how, rows, norms, centre, features, sparse, radius, terms, exact=True
+            )
+        if how != PRODUCTS or terms > MOST_DIFFERENCES:
+            split = _split(kernel, X - centre, norms, centre) if how == PRODUCTS else None
             return row_tile(kernel, X, np.float64) if split is None else split
-        how, radius, centre = DIFFERENCES, 0.0, np.zeros(d, dtype)
-        rows = X.astype(dtype, copy=False)
-    return _tile(kernel, how, rows, norms, centre, sparse, radius, terms)
+        how, radius = DIFFERENCES, 0.0
+        centre = _centre(X, features, dtype, mean=False)
+        rows = _less(X, features, centre)
+    return _tile(kernel, how, rows, norms, centre, features, sparse, radius, terms)
+
+
+def _way(argument: int, features: int, dtype: np.dtype[Any], *, alone: bool) -> int:
+    """Return how dense rows meet, as long as they do not lie too far apart."""
+    if argument == INNER_PRODUCT:
+        return LOOPS if alone else PRODUCTS
+    few = alone or _prefers_differences(features, dtype)
+    return DIFFERENCES if few or argument == L1_DISTANCE else PRODUCTS
+
+
+def _centre(X: Rows, features: Index, dtype: np.dtype[Any], *, mean: bool) -> NDArray[Any]:
+    """Return what is taken from rows: the values of features that are fixed, of others the mean."""
+    if mean:
+        # Rounded to the precision of X, so that float32 differences are rounded only once.
+        return X.mean(axis=0, dtype=np.float64).astype(X.dtype).astype(dtype)
+    centre = np.zeros(X.shape[1], dtype)
+    if len(features):
+        centre[:] = X[0]
+        centre[features] = 0
+    return centre
+
+
+def _less(X: Rows, features: Index, centre: NDArray[Any]) -> NDArray[Any]:
+    """Return rows, of the features that vary, less the centre."""
+    if len(features):
+        return X[:, features].astype(centre.dtype) - centre[features]
+    return X.astype(centre.dtype, copy=False) - centre
 
 
 def _split(
@@ -168,7 +204,8 @@ def _split(
             padded = np.zeros((n, width * len(starts)), rows.dtype)
             padded[:, :d] = rows
             sparse = _no_features(rows.dtype)
-            return _tile(kernel, SPLIT, padded, norms, centre, sparse, radius, width)
+            every = np.empty(0, np.int64)
+            return _tile(kernel, SPLIT, padded, norms, centre, every, sparse, radius, width)
     return None
 
 
@@ -235,6 +272,7 @@ def _tile(
     rows: NDArray[Any],
     norms: Vector,
     centre: NDArray[Any],
+    features: Index,
     sparse: tuple[NDArray[Any], ...],
     radius: float,
     terms: int,
@@ -254,4 +292,9 @@ def _tile(
     F = np.ascontiguousarray(rows.T)
     slip = np.zeros(len(rows)) if how == SPLIT else own - own.astype(centre.dtype)
     correction = 1 + LN2 * float(scale) * slip
-    return RowTile(arguments, F, own, correction, centre, terms, sparse, radius, terms, exact)
+    counted = np.ones(0 if how == DIFFERENCES or kind.argument == INNER_PRODUCT else len(centre))
+    if how == DIFFERENCES and len(features):
+        counted = np.full(len(centre), -2.0)  # b is -1/2 of it; the features' own are there already
+        counted[features] = 0.0
+    into = arguments, F, own, correction, centre, terms, features, counted, sparse
+    return RowTile(*into, radius, terms, exact)

@@ -24,35 +24,55 @@ from dcsvm_dask.kernels.vectors import INNER, LOOP_FLAGS, SUM_FLAGS, prefer_wide
 
 
 @njit(**INNER, fastmath=SUM_FLAGS)
-def gather(Z: Any, chosen: Any, centre: Any, B: Any, square: Any) -> None:
-    """Copy the chosen rows of Z, less the centre, into B, and their squared norms."""
+def gather(
+    Z: Any, chosen: Any, centre: Any, features: Any, counted: Any, l1: Any, B: Any, square: Any
+) -> None:
+    """Copy the chosen rows of Z, less the centre, into B.
+
+    With `features` only these are copied. Where `counted` is not empty, `square` receives the
+    squared norms (with `l1` the L1 norms); with `features` each feature counts in them by its
+    number in `counted`.
+    """
     prefer_wide_vectors()
+    d = Z.shape[1]
     for r in range(len(chosen)):
-        j = chosen[r]
+        z = Z[chosen[r]]
         total = 0.0
-        for f in range(B.shape[1]):
-            x = B.dtype.type(Z[j, f]) - centre[f]
-            B[r, f] = x
-            total += np.float64(x) * np.float64(x)
-        square[r] = total
+        if len(features) > 0:
+            for p in range(len(features)):
+                f = features[p]
+                B[r, p] = B.dtype.type(z[f]) - centre[f]
+            for f in range(len(counted)):
+                x = abs(np.float64(B.dtype.type(z[f]) - centre[f]))
+                total += (x if l1 else x * x) * counted[f]
+        elif len(counted) > 0:
+            for f in range(d):
+                x = B.dtype.type(z[f]) - centre[f]
+                B[r, f] = x
+                total += np.float64(x) * np.float64(x)
+        else:
+            for f in range(d):
+                B[r, f] = B.dtype.type(z[f]) - centre[f]
+        if len(counted) > 0:
+            square[r] = total
 
 
 @njit(**INNER, fastmath=LOOP_FLAGS)
-def squared_distances(Z: Any, chosen: Any, F: Any, T: Any) -> None:
-    """T[r, i] = sum_f (F[f, i] - Z[chosen[r], f])**2, from the differences themselves.
+def squared_distances(B: Any, F: Any, T: Any) -> None:
+    """T[r, i] = sum_f (F[f, i] - B[r, f])**2, from the differences themselves.
 
     Four columns by four features stay in registers. T has a multiple of four rows, at least as
-    many as are chosen.
+    many as B.
     """
     prefer_wide_vectors()
     d, rows = F.shape
-    last = len(chosen) - 1
+    last = len(B) - 1
     whole = d // 4 * 4
-    for r in range(0, len(chosen), 4):
-        p = Z[chosen[r]]
-        q = Z[chosen[min(r + 1, last)]]
-        s = Z[chosen[min(r + 2, last)]]
-        t = Z[chosen[min(r + 3, last)]]
+    for r in range(0, len(B), 4):
+        p = B[r]
+        q = B[min(r + 1, last)]
+        s = B[min(r + 2, last)]
+        t = B[min(r + 3, last)]
         for i in range(rows):
             T[r, i] = T[r + 1, i] = T[r + 2, i] = T[r + 3, i] = 0
         for f in range(0, whole, 4):
@@ -77,21 +97,21 @@ def squared_distances(Z: Any, chosen: Any, F: Any, T: Any) -> None:
 
 
 @njit(**INNER, fastmath=LOOP_FLAGS)
-def inner_products(Z: Any, chosen: Any, F: Any, T: Any) -> None:
-    """T[r, i] = sum_f F[f, i] Z[chosen[r], f]; shapes as in `squared_distances`.
+def inner_products(B: Any, F: Any, T: Any) -> None:
+    """T[r, i] = sum_f F[f, i] B[r, f]; shapes as in `squared_distances`.
 
     A product of BLAS may round a column in another way beside other columns; here each is by
     itself.
     """
     prefer_wide_vectors()
     d, rows = F.shape
-    last = len(chosen) - 1
+    last = len(B) - 1
     whole = d // 4 * 4
-    for r in range(0, len(chosen), 4):
-        p = Z[chosen[r]]
-        q = Z[chosen[min(r + 1, last)]]
-        s = Z[chosen[min(r + 2, last)]]
-        t = Z[chosen[min(r + 3, last)]]
+    for r in range(0, len(B), 4):
+        p = B[r]
+        q = B[min(r + 1, last)]
+        s = B[min(r + 2, last)]
+        t = B[min(r + 3, last)]
         for i in range(rows):
             T[r, i] = T[r + 1, i] = T[r + 2, i] = T[r + 3, i] = 0
         for f in range(0, whole, 4):
@@ -116,15 +136,15 @@ def inner_products(Z: Any, chosen: Any, F: Any, T: Any) -> None:
 
 
 @njit(**INNER, fastmath=LOOP_FLAGS)
-def manhattan_distances(Z: Any, chosen: Any, F: Any, T: Any) -> None:
-    """T[r, i] = sum_f |F[f, i] - Z[chosen[r], f]|; shapes as in `squared_distances`."""
+def manhattan_distances(B: Any, F: Any, T: Any) -> None:
+    """T[r, i] = sum_f |F[f, i] - B[r, f]|; shapes as in `squared_distances`."""
     prefer_wide_vectors()
     d, rows = F.shape
-    last = len(chosen) - 1
+    last = len(B) - 1
     whole = d // 4 * 4
-    for r in range(0, len(chosen), 2):
-        p = Z[chosen[r]]
-        q = Z[chosen[min(r + 1, last)]]
+    for r in range(0, len(B), 2):
+        p = B[r]
+        q = B[min(r + 1, last)]
         for i in range(rows):
             T[r, i] = T[r + 1, i] = 0
         for f in range(0, whole, 4):
@@ -287,6 +307,8 @@ def tile_work(
     a: Any,
     centre: Any,
     width: Any,
+    features: Any,
+    counted: Any,
     position: Any,
     rare_start: Any,
     rare_row: Any,
@@ -312,12 +334,14 @@ def tile_work(
     run_group[q] are the chosen from run_stop[q - 1] to run_stop[q].
     Where `spread` is not empty: spread[i] += K(x_i, z_j) u_j over all chosen j.
     Where `block` has rows: block[j, column + i] = K(x_i, z_j).
-    `a` is in float64; `width` is that of `split_products`. `chunk` is a multiple of four.
+    `a` is in float64; `width` is that of `split_products`; `features` and `counted` are those of
+    `gather`. `chunk` is a multiple of four.
     """
     rows = F.shape[1]
     own = np.zeros(rows, F.dtype) if how == SPLIT else a.astype(F.dtype)
     total = np.empty((chunk if how == SPLIT else 0, rows))
-    B = np.empty((chunk if how == PRODUCTS else 0, F.shape[0]), F.dtype)
+    B = np.empty((0 if how in (SPARSE, SPLIT) else chunk, F.shape[0]), F.dtype)
+    l1 = argument == L1_DISTANCE
     buffer = np.empty((chunk, rows), F.dtype)
     b = np.zeros(chunk, F.dtype)
     square = np.zeros(chunk)
@@ -328,7 +352,6 @@ def tile_work(
         n = len(part)
         T = buffer[:n]
         if how == SPARSE:
-            l1 = argument == L1_DISTANCE
             sparse_products(
                 data,
                 indices,
@@ -345,19 +368,18 @@ def tile_work(
             )
             if argument == INNER_PRODUCT:
                 square[:] = 0
-        elif how == PRODUCTS:
-            gather(Z, part, centre, B, square)
-            np.dot(B[:n], F, T)
-            if argument == INNER_PRODUCT:
-                square[:] = 0
         elif how == SPLIT:
             split_products(Z, part, centre, F, width, a, total, T)
-        elif argument == L1_DISTANCE:
-            manhattan_distances(Z, part, F, buffer)
-        elif how == LOOPS:
-            inner_products(Z, part, F, buffer)
         else:
-            squared_distances(Z, part, F, buffer)
+            gather(Z, part, centre, features, counted, l1, B, square)
+            if how == PRODUCTS:
+                np.dot(B[:n], F, T)
+            elif l1:
+                manhattan_distances(B[:n], F, buffer)
+            elif how == LOOPS:
+                inner_products(B[:n], F, buffer)
+            else:
+                squared_distances(B[:n], F, buffer)
         for r in range(n):
             b[r] = -0.5 * square[r]
         to_values(T, function, scale, degree, coef0, own, b)
