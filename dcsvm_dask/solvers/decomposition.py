@@ -16,7 +16,7 @@ from dcsvm_dask.solvers.doubt import BIAS_SLACK, doubt
 from dcsvm_dask.solvers.inner.signs import in_sign_order
 from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.known_matrix import KnownMatrix
-from dcsvm_dask.solvers.matrix_memory import MatrixMemory
+from dcsvm_dask.solvers.matrix_memory import MatrixMemory, Scratch
 from dcsvm_dask.solvers.optimality import bias as bias_of
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.shared_rows import SharedRows
@@ -168,6 +168,7 @@ class _Decomposition:
             self.total_size = problem.dual.spare + float(np.abs(self.beta).sum())
         self.F = self.linear = problem.dual.p
         self.memory = MatrixMemory(min(size, len(self.beta))) if memory is None else memory
+        self.scratch = Scratch()
 
     def start(self, *, known: bool, bias: float | None) -> None:
         """Find the gradient at the start; `known`: one that was given needs no linear term."""
@@ -305,6 +306,7 @@ class _Decomposition:
     ) -> Solution:
         """Solve a working set to a violation that is enough, or further while steps are cheap."""
         how: dict[str, Any] = {"inner": self.inner, "equality": self.problem.equality}
+        how["scratch"] = self.scratch
         few = min(limit, _CHEAP * len(rows))
         start: dict[str, Any] = {"beta": self.beta[rows], "gradient": self.F[rows]}
         found = solve_inner(K, dual, tol=0.5 * target, max_iter=few, **start, **how)
@@ -312,7 +314,7 @@ class _Decomposition:
             return found
         done, left, before = found.n_iter, limit - found.n_iter, found.fallbacks
         start = {"beta": found.beta, "gradient": found.gradient}
-        found = solve_inner(K, dual, tol=enough, max_iter=left, **start, **how)
+        found = solve_inner(K, dual, tol=enough, max_iter=left, taken=done, **start, **how)
         found.n_iter += done
         found.fallbacks = max(before, found.fallbacks)
         return found

@@ -45,3 +45,24 @@ class MatrixMemory:
         """
         with self._lock:
             self._free.append(memory)
+
+
+class Scratch:
+    """Memory for one thing after the other, each of which is gone when the next one comes."""
+
+    def __init__(self) -> None:
+        self._bytes = np.empty(0, np.uint8)
+
+    def of(self, size: int, dtype: Any) -> Memory:
+        """Return memory for so many values, of any content; what was there before is lost.
+
+        Parameters
+        ----------
+        size : int
+        dtype : dtype
+        """
+        needed = size * np.dtype(dtype).itemsize
+        if self._bytes.size < needed:
+            self._bytes = np.empty(0, np.uint8)  # before more is asked for
+            self._bytes = np.empty(needed, np.uint8)
+        return self._bytes[:needed].view(dtype)

@@ -142,7 +142,7 @@ def _fast_steps(
     lo = np.where(beta < upper, -FAR, np.float32(0.0))
     hi = np.where(beta > lower, FAR, np.float32(0.0))
     diagonal = curvatures(K.diagonal())
-    state = (K, F.astype(np.float32), diagonal, beta, lower, upper, lo, hi, None, None)
+    state = (K, F.astype(np.float32), diagonal, beta, lower, upper, lo, hi, None, None, 1.0)
     return int(pair_steps(*state, 0.5 * tol, most, ALL_THERE)[0])
 
 

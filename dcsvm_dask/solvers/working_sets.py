@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.kernels import Kernel, Rows, kernel_product
 from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.known_matrix import KnownMatrix
-from dcsvm_dask.solvers.matrix_memory import MatrixMemory
+from dcsvm_dask.solvers.matrix_memory import MatrixMemory, Scratch
 from dcsvm_dask.solvers.optimality import bias, eased, objective, size_multiplier
 from dcsvm_dask.solvers.optimality import violation as violation_of
 from dcsvm_dask.tasks import Dual
@@ -119,7 +119,7 @@ def solve_working_sets(
     start, going = 0.0, True
     if memory is None:
         memory = MatrixMemory(min(max(cap, len(first)), len(dual)))
-    matrix = KnownMatrix(kernel, X, memory, threads)
+    matrix, scratch = KnownMatrix(kernel, X, memory, threads), Scratch()
     size = None if dual.spare is None else dual.spare + float(np.abs(beta).sum())
     while True:
         dual = dual if size is None else dual.with_size(beta, size)
@@ -161,6 +161,7 @@ def solve_working_sets(
             equality=equality,
             tol=inner_tol(violation, tol, whole=len(chosen) == len(dual)),
             max_iter=left,
+            scratch=scratch,
         )
         step = found.beta - beta[chosen]
         moved = np.flatnonzero(step)

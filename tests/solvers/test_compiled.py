@@ -63,7 +63,7 @@ def test_inner_loops_use_vectors(name: str, kinks: bool) -> None:
         "box_update": (G, G, G, lo, lo, zone, one, one),
         "box_partner": (G, lo, lo, zone, G + one, G, one, one),
         "pair_update": (G, G, G, lo, lo, zone, one, one),
-        "pair_partner": (G, lo, zone, G + one, G, one, one),
+        "pair_partner": (G, lo, zone, G + one, G, one, one, one),
     }
     function = getattr(loops, name)
     # Compiled here and now: code loaded from the cache has no assembly to read.
@@ -107,7 +107,7 @@ def test_choices_are_the_best(n: int, kinks: bool) -> None:
     gain = project(G - s * K[0]) ** 2 / np.maximum(1.0 - K[0] ** 2, 1e-6)
     assert gain[j] >= gain.max() * (1.0 - 1e-4)
 
-    j = loops.pair_partner(G, hi, zone, diagonal, K[0], s, np.float32(1.0))
+    j = loops.pair_partner(G, hi, zone, diagonal, K[0], np.float32(2.0), s, np.float32(1.0))
     slope = np.where(hi > 0.0, np.maximum(G - wide - s, 0.0), 0.0)
     gain = slope**2 / np.maximum(2.0 - 2.0 * K[0], 2e-6)
     assert gain[j] >= gain.max() * (1.0 - 1e-4)

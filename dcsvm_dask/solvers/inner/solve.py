@@ -14,6 +14,7 @@ from dcsvm_dask.solvers.inner.newton import solve_newton
 from dcsvm_dask.solvers.inner.overtake import Overtake
 from dcsvm_dask.solvers.inner.projected_gradient import solve_projected_gradient
 from dcsvm_dask.solvers.inner.signs import solve_of_signs
+from dcsvm_dask.solvers.matrix_memory import Scratch
 from dcsvm_dask.solvers.smo.columns import kernel_times
 from dcsvm_dask.solvers.smo.solve import solve_smo
 from dcsvm_dask.solvers.solution import Solution
@@ -39,13 +40,15 @@ def solve_inner(
     tol: float = 1e-3,
     max_iter: int | None = None,
     callback: Callable[[int, float], object] | None = None,
+    taken: int = 0,
+    scratch: Scratch | None = None,
 ) -> Solution:
     """Solve the dual problem by the inner solver of that name.
 
     Parameters
     ----------
-    K, dual, beta, gradient, equality, tol, max_iter, callback
-        As for `solve_smo`; the last two are SMO's.
+    K, dual, beta, gradient, equality, tol, max_iter, callback, taken, scratch
+        As for `solve_smo`; the last four are SMO's.
     inner : {"auto", "smo", "newton", "interior-point", "projected-gradient"}, default "auto"
         "auto" begins with SMO and lets others go on where it needs many steps (`Overtake`). Where
         a solver that is named does not converge, SMO goes on from the point that it reached.
@@ -71,6 +74,7 @@ def solve_inner(
         return solve_of_signs(solve_inner, K, dual, beta=start, gradient=F, **several)
     how: dict[str, Any] = {"equality": equality, "tol": tol}
     smo: dict[str, Any] = how | {"max_iter": max_iter, "callback": callback}
+    smo |= {"taken": taken, "scratch": scratch}
     if inner in _NAMED:
         found = _NAMED[inner](K, dual, beta=beta, gradient=gradient, **how)
         found.inner = (inner,)

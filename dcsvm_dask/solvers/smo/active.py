@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels.row_by_row import Asked, whole_matrix
+from dcsvm_dask.solvers.matrix_memory import Scratch
 from dcsvm_dask.solvers.program import QuadraticProgram
+from dcsvm_dask.solvers.smo import rounded
 from dcsvm_dask.solvers.smo.columns import take
 from dcsvm_dask.solvers.smo.loops import FAR, falling
 from dcsvm_dask.solvers.smo.steps import box_steps, group_steps, pair_steps
@@ -50,22 +52,39 @@ class ActiveSet:
 
     The gradient is centred (with the equality its values at free variables are then near 0) and
     good for some steps; the caller keeps the whole gradient in float64 and starts the set anew.
+
+    Attributes
+    ----------
+    may_round : bool
+        Whether kernel values may be rounded to 16 bits where many steps pay for it.
+    unit : float
+        What the values of `K` are multiples of; 1 where they are not rounded.
     """
 
     def __init__(
-        self, K: NDArray[np.floating], diagonal: NDArray[np.float32], problem: QuadraticProgram
+        self,
+        K: NDArray[np.floating],
+        diagonal: NDArray[np.float32],
+        problem: QuadraticProgram,
+        scratch: Scratch | None = None,
     ) -> None:
         self._whole = K
         self._whole_diagonal = diagonal
         self._problem = problem
-        self._buffer: NDArray[np.floating] = np.empty(0, K.dtype)
+        self._scratch = Scratch() if scratch is None else scratch
+        normalised = K.dtype == np.float32 and bool((diagonal == 1.0).all())
+        self.may_round = normalised and problem.dual.group is None
+        self.unit = 1.0
         self.group: NDArray[np.int8] | None = None
         self.shifts = np.zeros(N_GROUPS)
 
     def begin(
         self, beta: Vector, F: Vector, shift: float | Vector, margin: float, steps: int
     ) -> None:
-        """Choose the active rows at beta, whose gradient is F + shift once centred."""
+        """Choose the active rows at beta, whose gradient is F + shift once centred.
+
+        `steps` is how many there were, and so about how many there are to come.
+        """
         dual = self._problem.dual
         if isinstance(shift, np.ndarray):
             F, shift = F + shift, 0.0
@@ -77,11 +96,13 @@ class ActiveSet:
             zone = np.where(beta == 0.0, 2.0 * dual.epsilon, 0.0).astype(np.float32)
         rows = likely_free(slopes, shift, lo, hi, zone, margin)
         self.rows: Rows = rows
-        if pays(rows.size, n, steps):
-            self._copy(self._whole, rows)
-        else:
-            self.rows = rows = np.arange(n)
-            self.K = self._whole
+        if not (self.may_round and rounded.pays(rows.size, steps) and self._round()):
+            self.unit = 1.0
+            if pays(rows.size, n, steps):
+                self._copy(self._whole, rows)
+            else:
+                self.rows = rows = np.arange(n)
+                self.K = self._whole
         self.G = (slopes[rows] + shift).astype(np.float32)
         self.diagonal = self._whole_diagonal[rows]
         self.beta, self.lower, self.upper = beta[rows], dual.lower[rows], dual.upper[rows]
@@ -98,7 +119,7 @@ class ActiveSet:
         """
         state = (
             *(self.K, self.G, self.diagonal, self.beta, self.lower, self.upper),
-            *(self.lo, self.hi, self.epsilon, self.zone),
+            *(self.lo, self.hi, self.epsilon, self.zone, self.unit),
         )
         if self._problem.equality and self.group is not None:
             borders = np.searchsorted(self.group, np.arange(N_GROUPS + 1))
@@ -128,10 +149,29 @@ class ActiveSet:
             self.group = self.group[kept]
 
     def _copy(self, K: NDArray[np.floating], rows: Rows) -> None:
-        # What is copied within the buffer always fits: only from the whole matrix it may not.
-        if self._buffer.size < rows.size**2:
-            self._buffer = np.empty(rows.size**2, K.dtype)
+        if K is self._whole:
+            self._buffer = self._scratch.of(rows.size**2, K.dtype)
+        # What is copied within the buffer always fits.
         self.K = take(K, rows, self._buffer)
+
+    def _round(self) -> bool:
+        """Take the kernel matrix of the active rows in 16 bits, if it can be, and say so."""
+        m = self.rows.size
+        self._buffer = self._scratch.of(m**2, np.uint16)
+        self.K, self.unit = self._buffer.reshape(m, m), rounded.UNIT
+        self.may_round = bool(rounded.take_rounded(self._whole, self.rows, self.K))
+        return self.may_round
+
+    def error(self, beta: Vector, F: Vector, shift: float | Vector) -> float:
+        """Return how far off the gradient of the active rows is where values were rounded.
+
+        F + shift is the gradient at beta, by which the set began.
+        """
+        if self.unit == 1.0:
+            return 0.0
+        dual = self._problem.dual
+        slopes = F if dual.epsilon is None else dual.slopes(F, beta)[0]
+        return float(np.abs((slopes + shift)[self.rows] - self.G).max())
 
     def store(self, beta: Vector) -> None:
         """Write the variables of the active rows to beta."""

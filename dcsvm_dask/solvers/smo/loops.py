@@ -13,6 +13,8 @@ LLVM does not vectorise an argmax. The loops take the maximum of chunks of CHUNK
 (the bits of non-negative floats are ordered as the floats are) and afterwards look at the best
 chunk alone, with the position within the chunk in place of the lowest bits: a choice that is
 the best up to 2^-16. Unsigned indices spare the test for negative ones.
+
+Kernel values may be whole multiples of a unit (see `rounded`); callers put it into the factors.
 """
 
 from __future__ import annotations
@@ -79,14 +81,16 @@ def _box_gain(
 
 
 @njit(**_OPTIONS)
-def _pair_gain(g: Any, hi: Any, k_ij: Any, diagonal: Any, g_i: Any, diagonal_i: Any) -> Any:
+def _pair_gain(
+    g: Any, hi: Any, k_ij: Any, twice: Any, diagonal: Any, g_i: Any, diagonal_i: Any
+) -> Any:
     """Return twice the gain of moving a pair along the equality (Fan, Chen, Lin, (8)).
 
     `g` is the slope of the variable that falls.
     """
     slope = min(max(g - g_i, _f4(0)), hi)
     both = diagonal + diagonal_i
-    return slope * slope / max(both - _f4(2) * k_ij, _FLAT * both)
+    return slope * slope / max(both - twice * k_ij, _FLAT * both)
 
 
 @njit(**_OPTIONS)
@@ -166,9 +170,12 @@ def pair_update(G: Any, Ki: Any, Kj: Any, lo: Any, hi: Any, zone: Any, s: Any, t
 
 @njit(**_OPTIONS)
 def pair_partner(
-    G: Any, hi: Any, zone: Any, diagonal: Any, Ki: Any, g_i: Any, diagonal_i: Any
+    G: Any, hi: Any, zone: Any, diagonal: Any, Ki: Any, twice: Any, g_i: Any, diagonal_i: Any
 ) -> Any:
-    """Return the row that can fall and gains most against row i, which rises."""
+    """Return the row that can fall and gains most against row i, which rises.
+
+    `twice` is two units of Ki.
+    """
     n = G.shape[0]
     best = _i4(-1)
     at = 0
@@ -176,13 +183,13 @@ def pair_partner(
         m = _i4(0)
         for k in range(_u(c), _u(min(c + CHUNK, n))):
             g = falling(G[k], zone, k)
-            m = max(m, bits(_pair_gain(g, hi[k], _f4(Ki[k]), diagonal[k], g_i, diagonal_i)))
+            m = max(m, bits(_pair_gain(g, hi[k], _f4(Ki[k]), twice, diagonal[k], g_i, diagonal_i)))
         if m > best:
             best = m
             at = c
     m = _i4(0)
     for k in range(_u(at), _u(min(at + CHUNK, n))):
         g = falling(G[k], zone, k)
-        gain = _pair_gain(g, hi[k], _f4(Ki[k]), diagonal[k], g_i, diagonal_i)
+        gain = _pair_gain(g, hi[k], _f4(Ki[k]), twice, diagonal[k], g_i, diagonal_i)
         m = max(m, _tagged(bits(gain), k))
     return at + (m & (CHUNK - 1))

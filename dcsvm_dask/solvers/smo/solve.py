@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.solvers.matrix import prepared
+from dcsvm_dask.solvers.matrix_memory import Scratch
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.smo.active import ActiveSet
 from dcsvm_dask.solvers.smo.columns import add_columns, kernel_times
@@ -27,6 +28,8 @@ _MARGIN = 1.0
 _AIM = 1.0 - 2.0**-10
 # Work (steps times rows) between two returns to Python, some 50 ms.
 _WORK = 50_000_000
+# So often a gradient in float64 may have been brought up to date without losing digits that count.
+_UPDATES = 8
 # Phases in a row that may end no nearer to the answer: the tolerance is below the rounding.
 _STALLS = 20
 # A phase that ends higher and so many times farther from the answer than any before has diverged.
@@ -62,6 +65,8 @@ def solve_smo(
     max_iter: int | None = None,
     callback: Callable[[int, float], object] | None = None,
     overtake: Overtaking | None = None,
+    taken: int = 0,
+    scratch: Scratch | None = None,
 ) -> Solution:
     """Solve the dual problem of a support vector machine by sequential minimal optimisation.
 
@@ -76,10 +81,12 @@ def solve_smo(
 
     Steps work on the rows that are likely to be free, with a gradient in float32; the kernel
     matrix of those rows is copied together where that pays (up to 0.57 of the size of K more
-    memory). Whenever the violation among them has fallen tenfold (of up to 1,000 rows: to the
-    tolerance), the gradient of all rows is brought up to date in float64 and the active rows are
-    chosen anew, so that the tolerance is met by the true gradient whatever the rounding on the
-    way. Before the end it is summed from scratch, beginning with the gradient that was given.
+    memory). The copy of thousands of rows has 16 bits a value where those of K are from 0 to 1;
+    where too much is lost by it for what a phase is to reach, the next ones have all digits.
+    Whenever the violation among them has fallen tenfold (of up to 1,000 rows: to the tolerance),
+    the gradient of all rows is brought up to date in float64 and the active rows are chosen anew,
+    so that the tolerance is met by the true gradient whatever the rounding on the way. After many
+    such phases it is summed from scratch before the end, from the gradient that was given.
 
     Parameters
     ----------
@@ -103,6 +110,10 @@ def solve_smo(
         Called as callback(n_iter, violation) every 50 ms or so; a true answer stops the solver.
     overtake : Overtaking, optional
         Asked between phases whether another solver should go on from there.
+    taken : int, default=0
+        Steps that were taken before this start: about as many are still to come.
+    scratch : Scratch, optional
+        For copies of parts of K, where problems are solved one after the other.
 
     Returns
     -------
@@ -115,7 +126,7 @@ def solve_smo(
     """
     with prepared(K, dual) as (K, dual):
         problem = QuadraticProgram.of(len(K), dual, beta, gradient, equality)
-        return _solve(K, problem, tol, max_iter, callback, overtake)
+        return _solve(K, problem, tol, max_iter, callback, overtake, taken, scratch)
 
 
 def _solve(
@@ -125,6 +136,8 @@ def _solve(
     max_iter: int | None,
     callback: Callable[[int, float], object] | None,
     overtake: Overtaking | None,
+    taken: int,
+    scratch: Scratch | None,
 ) -> Solution:
     n = len(K)
     limit = max(10_000_000, 100 * n) if max_iter is None else max_iter
@@ -135,19 +148,19 @@ def _solve(
         origin, at_origin = problem.start, problem.gradient
     F = at_origin + kernel_times(K, beta - origin)
     diagonal = curvatures(K.diagonal())
-    active = ActiveSet(K, diagonal, problem)
+    active = ActiveSet(K, diagonal, problem, scratch)
     n_iter = stalls = spent = 0
     best = np.inf
-    exact = True
+    updates = 0
     going = True
     rescued = False
     while True:
         violation, shift = problem.violation(beta, F)
         ends = violation <= tol or n_iter >= limit or not going
         stuck = stalls >= _STALLS and not ends
-        if (ends or stuck) and not exact:
+        if (stuck and updates) or (ends and updates > _UPDATES):
             F = at_origin + kernel_times(K, beta - origin)
-            exact = True
+            updates = 0
             continue
         if ends or (stuck and (rescued or overtake is None)):
             return problem.solution(beta, F, problem.dual.p, n_iter, tol)
@@ -159,12 +172,12 @@ def _solve(
                 continue
         if better is not None:
             beta = better
-            F, exact = at_origin + kernel_times(K, beta - origin), True
+            F, updates = at_origin + kernel_times(K, beta - origin), 0
             continue
         before, began = beta.copy(), violation
         at_once = n <= _FEW and callback is None
         target = max(_AIM * tol, 0.0 if at_once else _FALL * violation)
-        active.begin(beta, F, shift, _MARGIN * violation, n_iter)
+        active.begin(beta, F, shift, _MARGIN * violation, taken + n_iter)
         last = n_iter + max(5_000, 8 * active.rows.size)
         work = 0
         while True:
@@ -181,23 +194,26 @@ def _solve(
             done = steps < budget or violation <= target
             if done or n_iter >= min(last, limit) or not going:
                 break
-            active.narrow(beta, _MARGIN * violation, n_iter)
+            active.narrow(beta, _MARGIN * violation, taken + n_iter)
         if not np.isfinite(active.G).all():
             raise InputError("the kernel matrix holds a value that is not finite: see the data.")
         active.store(beta)
         moved = np.zeros(n)
         add_columns(K, moved, beta - before)
         risen = _change(problem.dual, F, moved, before, beta) > 0.0
-        F += moved
-        exact = False
+        F_before, F = F, F + moved
+        updates += 1
+        if active.error(beta, F, shift) > target:
+            active.may_round = False
+            if risen:
+                beta, F = before, F_before
         if callback is not None and going:
             going = not callback(n_iter, violation)
         reached = problem.violation(beta, F)[0]
         stalls = stalls + 1 if done and reached >= best else 0
         if risen and reached > _DIVERGED * min(best, began) and overtake is not None:
             # Curvatures of float32, smaller than they are: without bounds steps grow and grow.
-            beta, stalls = before, _STALLS
-            F -= moved
+            beta, F, stalls = before, F_before, _STALLS
         best = min(best, reached)
         if best <= _rounding(at_origin, beta, diagonal):
             going = False

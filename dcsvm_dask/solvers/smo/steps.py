@@ -36,6 +36,7 @@ def pair_steps(
     hi: Any,
     epsilon: Any,
     zone: Any,
+    unit: Any,
     tol: Any,
     max_steps: Any,
     asked: Any,
@@ -57,9 +58,10 @@ def pair_steps(
     known = 0
     since = 0
     on_demand = len(asked.place) > 0
+    twice = np.float32(2.0 * unit)
     at_i = at_j = ask(K, asked, np.int64(i))
     while True:
-        up = np.float32(step)
+        up = np.float32(step * unit)
         i, fall = pair_update(G, K[at_i], K[at_j], lo, hi, zone, up, -up)
         rise = -G[i] if lo[i] < 0.0 else -FAR
         violation = np.float64(rise) + np.float64(fall)
@@ -70,10 +72,10 @@ def pair_steps(
         if ends or (on_demand and (known >= asked.most or steps - since > _PATIENCE)):
             return steps, max(0.0, violation), 0.5 * (np.float64(rise) - np.float64(fall))
         at_i = ask(K, asked, np.int64(i))
-        j = pair_partner(G, hi, zone, diagonal, K[at_i], G[i], diagonal[i])
+        j = pair_partner(G, hi, zone, diagonal, K[at_i], twice, G[i], diagonal[i])
         at_j = ask(K, asked, np.int64(j))
         both = np.float64(diagonal[i]) + np.float64(diagonal[j])
-        a = max(both - 2.0 * np.float64(K[at_i, j]), TAU * both)
+        a = max(both - 2.0 * (np.float64(K[at_i, j]) * unit), TAU * both)
         room_i = upper[i] - beta[i]
         room_j = beta[j] - lower[j]
         slope = np.float64(G[i]) - np.float64(falling(G[j], zone, j))
@@ -145,7 +147,9 @@ def group_steps(
         i = top
         a = borders[group]
         mine = slice(a, borders[group + 1])
-        j = a + pair_partner(G[mine], hi[mine], None, diagonal[mine], K[i][mine], G[i], diagonal[i])
+        j = a + pair_partner(
+            *(G[mine], hi[mine], None, diagonal[mine], K[i][mine]), np.float32(2), G[i], diagonal[i]
+        )
         both = np.float64(diagonal[i]) + np.float64(diagonal[j])
         curvature = max(both - 2.0 * np.float64(K[i, j]), TAU * both)
         room_i = upper[i] - beta[i]
@@ -323,6 +327,7 @@ def box_steps(
     hi: Any,
     epsilon: Any,
     zone: Any,
+    unit: Any,
     tol: Any,
     max_steps: Any,
 ) -> tuple[int, float]:
@@ -333,8 +338,9 @@ def box_steps(
     2011, section 3, with the gain of Fan, Chen, Lin, JMLR 6, 2005); then the two-variable
     problem is solved exactly within its rectangle.
 
-    Given: K (m, m); the slopes G for rising variables in float32; the diagonal of K; b and its
-    bounds in float64; where each variable may go, and its kink (see `loops`). G, b, lo, hi, zone
+    Given: K (m, m) in units of `unit`; the slopes G for rising variables in float32; the diagonal
+    of the kernel matrix; b and its bounds in float64; where each variable may go, and its kink
+    (see `loops`). G, b, lo, hi, zone
     are updated. Returns the number of steps and the largest projected gradient, at most `tol`
     unless `max_steps` were taken.
     """
@@ -344,7 +350,7 @@ def box_steps(
     t = 0.0
     steps = 0
     while True:
-        i = box_update(G, K[i], K[j], lo, hi, zone, np.float32(s), np.float32(t))
+        i = box_update(G, K[i], K[j], lo, hi, zone, np.float32(s * unit), np.float32(t * unit))
         worst = abs(projected(G[i], lo, hi, zone, i))
         if not worst > tol or steps >= max_steps:
             return steps, worst
@@ -356,7 +362,9 @@ def box_steps(
         hi_i = hi[i]
         lo[i] = 0.0
         hi[i] = 0.0
-        j = box_partner(G, lo, hi, zone, diagonal, K[i], np.float32(g / a), np.float32(1.0 / a))
+        ratio = np.float32(g / a * unit)
+        inverse = np.float32(1.0 / a * unit * unit)
+        j = box_partner(G, lo, hi, zone, diagonal, K[i], ratio, inverse)
         lo[i] = lo_i
         hi[i] = hi_i
         before_i = beta[i]
@@ -369,7 +377,7 @@ def box_steps(
                 s = _kinked_edge(a, g, lower[i], upper[i], beta[i], epsilon[i])
                 t = 0.0
             else:
-                b = np.float64(K[i, j])
+                b = np.float64(K[i, j]) * unit
                 c = np.float64(diagonal[j])
                 h = _smooth(G, epsilon, beta, j)
                 s, t = _kinked_rectangle(a, b, c, g, h, lower, upper, beta, epsilon, i, j)
@@ -379,7 +387,7 @@ def box_steps(
         else:
             s, t = _rectangle(
                 a,
-                np.float64(K[i, j]),
+                np.float64(K[i, j]) * unit,
                 np.float64(diagonal[j]),
                 g,
                 np.float64(G[j]),
