@@ -150,8 +150,9 @@ def usual_value_seconds(width: float, values: float) -> float:
 
 SUPPORT_SHARE = 0.3
 """Share of the variables, typical of noisy data; a working set has a few more."""
-COPIED, MOST_COPIED = 0.1, 0.57
-"""Share of a kernel matrix that the solver copies: usually, and at most."""
+COPIED, ROUNDED = 0.1, 0.5
+"""Memory of what the solver copies of a kernel matrix, as a share of it: usually, and of thousands
+of rows in 16 bits."""
 VIOLATORS = 0.15
 """Share of violating rows in a block above the cap, from which its working sets are chosen."""
 VIOLATING = 0.25
@@ -270,10 +271,9 @@ class Forecast:
         usual, most = (3 * many * self.row + beside for many in (rows, most_rows))
         if rows <= cap:
             return self._matrix(rows, min(most_rows, cap), usual, most)
-        # Rows of a working set lie near the margin. The number that stays active depends on the
-        # data: half of the largest possible copy is expected.
+        # Rows of a working set lie near the margin: most stay active.
         held = min(cap, GROW * VIOLATORS * rows)
-        return self._matrix(held, min(most_rows, cap), usual, most, MOST_COPIED / 2)
+        return self._matrix(held, min(most_rows, cap), usual, most, ROUNDED)
 
     def working_set(self) -> Need:
         """Return the need of solving the largest working set."""
