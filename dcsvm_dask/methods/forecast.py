@@ -150,9 +150,11 @@ def usual_value_seconds(width: float, values: float) -> float:
 
 SUPPORT_SHARE = 0.3
 """Share of the variables, typical of noisy data; a working set has a few more."""
-COPIED, ROUNDED = 0.1, 0.5
-"""Memory of what the solver copies of a kernel matrix, as a share of it: usually, and of thousands
-of rows in 16 bits."""
+COPIED, ACTIVE, ROUNDED = 0.1, 0.28, 0.5
+"""Memory of what the solver copies of a kernel matrix, as a share of it: usually, of a set of rows
+near the margin, and of one that is copied in 16 bits, ..."""
+ROUNDED_FROM = 3000
+"""... as are those of so many rows."""
 VIOLATORS = 0.15
 """Share of violating rows in a block above the cap, from which its working sets are chosen."""
 VIOLATING = 0.25
@@ -271,9 +273,11 @@ class Forecast:
         usual, most = (3 * many * self.row + beside for many in (rows, most_rows))
         if rows <= cap:
             return self._matrix(rows, min(most_rows, cap), usual, most)
-        # Rows of a working set lie near the margin: most stay active.
+        # Rows of a working set lie near the margin. The number that stays active depends on the
+        # data, but of thousands most are copied.
         held = min(cap, GROW * VIOLATORS * rows)
-        return self._matrix(held, min(most_rows, cap), usual, most, ROUNDED)
+        copied = ROUNDED if held >= ROUNDED_FROM else ACTIVE
+        return self._matrix(held, min(most_rows, cap), usual, most, copied)
 
     def working_set(self) -> Need:
         """Return the need of solving the largest working set."""

@@ -47,6 +47,7 @@ class NestedSubsets:
             place = np.empty(n)
             place[rare] = np.arange(np.count_nonzero(rare)) / LEAST_SHARE
             place[~rare] = np.arange(np.count_nonzero(~rare)) / (1.0 - LEAST_SHARE)
+            place[self._sign[self._order] == 0] = np.inf
             self._order = self._order[np.argsort(place, kind="stable")]
 
     def rows(self, size: int) -> Index:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
@@ -37,6 +37,7 @@ def rare(shared_data: Callable[[str], Any]) -> tuple[Any, Any]:
 
 
 @given(st.integers(1, 300), st.integers(0, 300), st.integers(0, 20), st.integers(0, 9))
+@example(1, 1, 15, 0)
 def test_every_subset_has_rows_of_both_signs(plus: int, minus: int, none: int, seed: int) -> None:
     y = np.random.default_rng(seed).permutation(np.repeat([1.0, -1.0, 1.0], [plus, minus, none]))
     C = np.ones(len(y))
