@@ -20,10 +20,13 @@ from dcsvm_dask.tasks import Dual
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
-# A set is solved to this share of the present violation ...
-INNER_SHARE = 0.001
+# A set is solved to this share of the present violation: with a large C further steps cost more
+# than the next set, which moves the same variables again, ...
+INNER_SHARE = 0.03
 # ... but never further than this share of the tolerance asked for.
 INNER_FLOOR = 0.3
+# Rows at zero rest whose margin is so many times the violation.
+AT_REST = 4.0
 # Rows expected this near to their margin join the first set, in units of `Dual.margin`.
 NEAR_MARGIN = 0.1
 # Rows at a bound this near to violating join a later one ...
@@ -99,7 +102,7 @@ def solve_working_sets(
         The inner solver; see `solve_inner`.
     threads : int, default 1
     rest : bool, default False
-        Let rows at zero rest whose margin is larger than the violation. Their f is not brought up
+        Let rows at zero rest whose margin is much larger than the violation. Their f is not brought up
         to date any more: the caller has to look whether they violate in the end.
     max_iter : int, optional
         Most steps of two variables, of all sets together.
@@ -140,7 +143,7 @@ def solve_working_sets(
             if size is not None:
                 centred, near = eased(centred, dual, size_multiplier(gradient, beta, dual))
             if rest:
-                resting |= (beta == 0.0) & (reach(centred, beta, near) < -violation)
+                resting |= (beta == 0.0) & (reach(centred, beta, near) < -AT_REST * violation)
             chosen = select_set(
                 beta,
                 near,
