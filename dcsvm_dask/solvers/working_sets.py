@@ -102,8 +102,8 @@ def solve_working_sets(
         The inner solver; see `solve_inner`.
     threads : int, default 1
     rest : bool, default False
-        Let rows at zero rest whose margin is much larger than the violation. Their f is not brought up
-        to date any more: the caller has to look whether they violate in the end.
+        Let rows at zero rest whose margin is much larger than the violation. Their f is not brought
+        up to date any more: the caller has to look whether they violate in the end.
     max_iter : int, optional
         Most steps of two variables, of all sets together.
     solved : callable, optional
