@@ -21,8 +21,10 @@ Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
 # A set is solved to this share of the present violation: with a large C further steps cost more
-# than the next set, which moves the same variables again, ...
+# than the next set, which moves the same variables again; ...
 INNER_SHARE = 0.03
+# ... to this one where a set costs the tasks of a graph beside, ...
+TASK_SHARE = 0.001
 # ... but never further than this share of the tolerance asked for.
 INNER_FLOOR = 0.3
 # Rows at zero rest whose margin is so many times the violation.
@@ -162,7 +164,7 @@ def solve_working_sets(
             beta=beta[chosen],
             gradient=gradient[chosen],
             equality=equality,
-            tol=inner_tol(violation, tol, whole=len(chosen) == len(dual)),
+            tol=inner_tol(violation, tol, whole=len(chosen) == len(dual), share=INNER_SHARE),
             max_iter=left,
             scratch=scratch,
         )
@@ -181,9 +183,11 @@ def solve_working_sets(
         values, fallbacks = values + values_of_set + computed, fallbacks + found.fallbacks
 
 
-def inner_tol(violation: float, tol: float, *, whole: bool = False) -> float:
+def inner_tol(
+    violation: float, tol: float, *, whole: bool = False, share: float = TASK_SHARE
+) -> float:
     """Return how far a set is solved where the whole problem is still `violation` away."""
-    return INNER_FLOOR * tol if whole else max(INNER_FLOOR * tol, INNER_SHARE * violation)
+    return INNER_FLOOR * tol if whole else max(INNER_FLOOR * tol, share * violation)
 
 
 def first_set(reach: Vector, cap: int, margin: float = 1.0) -> Index:

@@ -53,7 +53,7 @@ def test_values_are_off_by_half_a_unit() -> None:
     assert out[3, 1] == 65535
 
 
-@pytest.mark.parametrize("value", [-1e-6, 1.0001, 7e4])
+@pytest.mark.parametrize("value", [-1e-6, 1.0001, 7e4, np.nan, np.inf])
 def test_values_outside_are_refused(value: float) -> None:
     K = np.ones((20, 20), np.float32)
     K[5, 5] = value

@@ -42,7 +42,8 @@ def take_rounded(K: Any, rows: Any, out: Any) -> bool:
         outside = np.int32(0)
         for b in range(row.shape[0]):
             value = row[b]
-            outside |= np.int32(value < np.float32(0)) | np.int32(value > np.float32(1))
+            inside = np.int32(value >= np.float32(0)) & np.int32(value <= np.float32(1))
+            outside |= np.int32(1) - inside  # not a number is outside, too
             whole[b] = np.uint16(np.int32(value * np.float32(65535) + np.float32(0.5)))
         if outside:
             return False
