@@ -21,11 +21,11 @@ Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
 # A set is solved to this share of the present violation: with a large C further steps cost more
-# than the next set, which moves the same variables again; ...
+# than the next set, which moves the same variables again.
 INNER_SHARE = 0.03
-# ... to this one where a set costs the tasks of a graph beside, ...
+# So far where a set costs the tasks of a graph beside ...
 TASK_SHARE = 0.001
-# ... but never further than this share of the tolerance asked for.
+# ... but never further, here and there, than this share of the tolerance asked for.
 INNER_FLOOR = 0.3
 # Rows at zero rest whose margin is so many times the violation.
 AT_REST = 4.0
