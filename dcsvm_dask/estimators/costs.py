@@ -98,9 +98,12 @@ def weigh_classes(estimator: Any, codes: NDArray[np.int32]) -> None:
         If weights are given that are no numbers from 0 to `LARGEST_WEIGHT`.
     """
     n_classes = len(estimator.classes_)
+    if estimator.class_weight is None:
+        estimator.class_weight_ = np.ones(n_classes)
+        return
     estimator.class_weight_ = (
         compute_class_weight(estimator.class_weight, classes=np.arange(n_classes), y=codes)
-        if _by_rule(estimator.class_weight)
+        if isinstance(estimator.class_weight, str)
         else _of_classes(estimator)
     )
 
@@ -178,10 +181,6 @@ def _check_classes(codes: NDArray[np.int32], weight: NDArray[np.float64]) -> Non
             "Invalid input - all samples with positive weights belong to the same class. Only one "
             "class has rows of a weight above 0: a classifier needs at least two."
         )
-
-
-def _by_rule(class_weight: Any) -> bool:
-    return class_weight is None or isinstance(class_weight, str)
 
 
 def _of_classes(estimator: Any) -> NDArray[np.float64]:

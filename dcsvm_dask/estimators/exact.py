@@ -69,8 +69,8 @@ def of_machines(
         alpha = np.zeros(len(variables.rows))
         alpha[one.rows] = np.abs(one.solution.beta)
         rows, y = one.machine.rows(codes)
-        of_rows = variables.shared_out(alpha, bounded=bounded)
-        coef[one.machine.place(codes[rows]), rows] = y * of_rows[rows]
+        of_rows = variables.shared_out(alpha, rows, bounded=bounded)
+        coef[one.machine.place(codes[rows]), rows] = y * of_rows
     solutions = [one.solution for one in machines]
     return Exact(
         coef,

@@ -34,6 +34,15 @@ def sets_up_callbacks(method: Method) -> Method:
     return method if callback is None else callback.with_callbacks(method)
 
 
+def _has_callbacks(estimator: Any) -> bool:
+    """Return whether an estimator, or one that it is a part of, has callbacks to be told."""
+    if not hasattr(estimator, "_init_callback_context"):
+        return False
+    return bool(getattr(estimator, "_skl_callbacks", ())) or hasattr(
+        estimator, "_parent_callback_ctx"
+    )
+
+
 class FitTasks:
     """The tasks of a fit, as those are told who were set by ``set_callbacks``.
 
@@ -60,7 +69,7 @@ class FitTasks:
         self._estimator, self._lock = estimator, threading.Lock()
         self._about: dict[str, Any] = {"X": X, "y": y, "metadata": metadata}
         self._fit: Any = None
-        if hasattr(estimator, "_init_callback_context"):
+        if _has_callbacks(estimator):
             how = {"max_subtasks": count, "sequential_subtasks": count is None}
             self._fit = estimator._init_callback_context(**how)
             self._fit.call_on_fit_task_begin(estimator=estimator, **self._about)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -80,15 +80,14 @@ def solved(
 
     @contextmanager
     def within(number: int) -> Iterator[None]:
-        with ExitStack() as stack:
-            if tasks is not None:
-                stack.enter_context(tasks.machine(number))
-            if lines is not None:
-                stack.enter_context(lines.machine())
+        with (
+            nullcontext() if tasks is None else tasks.machine(number),
+            nullcontext() if lines is None else lines.machine(),
+        ):
             yield
 
     how["within"] = within
-    if lines is not None:
+    if lines is not None and lines.verbose:
         how["callback"] = lines.callback(min(len(one.rows(codes)[0]) for one in machines))
     if isinstance(Z, KnownRows):
         with one_thread_each():

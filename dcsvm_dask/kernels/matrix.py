@@ -24,6 +24,10 @@ MIRRORED = 1024
 """Rows that a thread mirrors at a time."""
 MUCH_WORK = 10**8
 """Multiplications of a matrix that are worth more tiles: about a millisecond."""
+LITTLE_WORK, FUNCTION = 3e7, 50
+"""Multiplications of a matrix up to which one thread is done sooner than others have begun, and as
+how many of them the function of a kernel counts.
+"""
 SumsError = Callable[
     [NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]
 ]
@@ -145,6 +149,8 @@ def counted_kernel_matrix(
             mirror_tile(out, start, stop, chosen)
 
     height = _tile_height(m, n * other.shape[1])
+    if n * m * (other.shape[1] + FUNCTION) <= LITTLE_WORK:
+        threads = 1
     for_each(work, tile_ranges(other, compact=far is not None, rows=height), threads)
     if Z is None and far is None:
         for_each(lambda first: mirror(out, first, first + MIRRORED), range(0, n, MIRRORED), threads)

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, ThreadPoolExecutor, wait
 from contextlib import nullcontext
+from time import perf_counter
 from typing import TypeVar, cast
 
 Item = TypeVar("Item")
@@ -24,20 +25,24 @@ def for_each(
     Parameters
     ----------
     after : float, default 0.0
-        Seconds after which other threads than this one join in. Many pieces that take less than
-        that together are done sooner by one.
+        Seconds after which other threads than this one join in, looked at between two items. Many
+        pieces that take less than that together are done sooner by one.
     pool : Executor, optional
         One of `threads` - 1 threads, which stay; by default threads are started and ended.
     """
-    if threads <= 1:
-        for item in items:
+    items, nothing = list(items), object()
+    left, threads = iter(items), min(threads, len(items))
+    begun = perf_counter()
+    if threads <= 1 or after > 0.0:
+        for item in left:
             work(item)
-        return
-    left, nothing = iter(items), object()
+            if threads > 1 and perf_counter() - begun >= after:
+                break
+        else:
+            return
     turn, over = threading.Lock(), threading.Event()
 
-    def take_part(later: float) -> None:
-        over.wait(later)
+    def take_part() -> None:
         try:
             while not over.is_set():
                 with turn:
@@ -49,9 +54,9 @@ def for_each(
             over.set()  # nothing is left, or it has failed
 
     with ThreadPoolExecutor(threads - 1) if pool is None else nullcontext(pool) as helpers:
-        others = [helpers.submit(take_part, after) for _ in range(threads - 1)]
+        others = [helpers.submit(take_part) for _ in range(threads - 1)]
         try:
-            take_part(0.0)
+            take_part()
         finally:
             wait([other for other in others if not other.cancel()])
     for other in others:

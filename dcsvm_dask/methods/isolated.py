@@ -15,7 +15,7 @@ from dcsvm_dask.storage.node import Record
 ROWS, MORE_ROWS = 2048, 65_536
 """Rows that are looked at first, and where they are isolated; samples, where there are more."""
 MANY = 0.5
-"""Share of support vectors from which on a sample is believed: rows may see rows outside of it."""
+"""Share of support vectors below which rows see each other: of such a model all rows are some."""
 
 
 def is_isolated(kernel: Kernel, n: int, support: int, take: Callable[[Any], Rows]) -> bool:
@@ -29,7 +29,7 @@ def is_isolated(kernel: Kernel, n: int, support: int, take: Callable[[Any], Rows
     take : callable
         Returns some of the rows.
     """
-    if not kernel.is_shift_invariant or (n > ROWS and support < MANY * n):
+    if not kernel.is_shift_invariant or support < MANY * n:
         return False
     looked_at = (ROWS, MORE_ROWS) if n > ROWS else (ROWS,)
     return all(is_identity(kernel, take(spread_rows(n, most))) for most in looked_at)

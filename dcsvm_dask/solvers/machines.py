@@ -17,7 +17,7 @@ from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.class_blocks import ClassBlocks
 from dcsvm_dask.solvers.matrix_memory import MatrixMemory
 from dcsvm_dask.solvers.on_demand import SHARED_FEATURES, solve_on_demand, suits
-from dcsvm_dask.solvers.small_pairs import solve_small_pairs
+from dcsvm_dask.solvers.small_pairs import PAIR_ROWS, solve_small_pairs
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.whole import SMALL, solve_whole
 from dcsvm_dask.tasks import Classification, Dual
@@ -227,8 +227,9 @@ def solve_machines(
     tiny: dict[tuple[int, int], tuple[Index, Solution]] = {}
     from_zero = equality and alpha is None and max_iter is None and inner in ("auto", "smo")
     if from_zero and callback is None and not task.squared:
+        most = max(most_shared, 8.0 * PAIR_ROWS**2)  # as much as one pair would take by itself
         tiny = solve_small_pairs(
-            kernel, X, codes, bounds, pairs, tol=tol, most=most_shared, threads=threads
+            kernel, X, codes, bounds, pairs, tol=tol, most=most, threads=threads
         )
         pairs = [pair for pair in pairs if pair not in tiny]
     shared = ClassBlocks.of(kernel, X, codes, pairs, most_shared)

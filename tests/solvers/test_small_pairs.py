@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from dcsvm_dask.estimators import DCSVC
@@ -32,7 +33,7 @@ def test_they_are_solved_as_by_the_solver_of_larger_problems(
     bounds = np.full(len(X), C)
     found = solve_small_pairs(kernel, X, CODES, bounds, PAIRS)
     assert list(found) == PAIRS
-    monkeypatch.setattr(small_pairs, "LEAST_PAIRS", len(PAIRS) + 1)
+    monkeypatch.setattr(small_pairs, "PAIR_ROWS", 0)
     how: dict[str, Any] = {"equality": True, "tol": 1e-9}
     solved = machines.solve_machines(kernel, X, CODES, C, machines.machines_of(20), **how)
     for pair, other in zip(PAIRS, solved, strict=True):
@@ -96,12 +97,47 @@ def test_free_variables_of_a_few_larger_pairs_are_exact() -> None:
     assert all(one.violation < 1e-11 for _, one in found.values())
 
 
-def test_larger_classes_are_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(small_pairs, "CLASS_ROWS", 15)
-    monkeypatch.setattr(small_pairs, "LEAST_PAIRS", 10)
+@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])
+@pytest.mark.parametrize("C", [1.0, 1e3])
+def test_free_variables_are_found_by_equations_where_steps_are_many(load: Any, C: float) -> None:
+    rows, codes = load(return_X_y=True)
+    rows = (StandardScaler().fit_transform(rows) if C > 1.0 else rows).astype(np.float32)
+    pairs = [(0, 1)] if codes.max() == 1 else [(0, 1), (0, 2), (1, 2)]
+    found = solve_small_pairs(Kernel("linear"), rows, codes, np.full(len(rows), C), pairs)
+    K = kernel_matrix(Kernel("linear"), rows, dtype=np.float64)
+    assert found
+    for pair, (own, one) in found.items():
+        y = np.where(codes[own] == pair[0], 1.0, -1.0)
+        assert one.violation <= 1e-3
+        assert ((y * one.beta >= 0.0) & (y * one.beta <= C)).all()
+        assert abs(one.beta.sum()) <= 1e-9 * np.abs(one.beta).sum()
+        f = K[np.ix_(own, own)] @ one.beta + one.bias
+        primal = 0.5 * one.beta @ (f - one.bias) + C * np.maximum(0.0, 1.0 - y * f).sum()
+        # What the tolerance leaves of the gap: so much of it for each support vector.
+        assert -one.objective <= primal <= -one.objective + 1e-3 * np.abs(one.beta).sum() + 1e-9
+
+
+def test_a_kernel_that_is_not_positive_is_solved_within_the_tolerance() -> None:
+    rows, codes = (DIGITS / 16.0).astype(np.float32)[:600], NUMBERS[:600]
+    kernel = Kernel("sigmoid", 0.2, coef0=-1.0)
+    pairs = [(a, b) for a in range(10) for b in range(a + 1, 10)]
+    found = solve_small_pairs(kernel, rows, codes, np.full(600, 10.0), pairs)
+    K = kernel_matrix(kernel, rows, dtype=np.float64)
+    assert np.linalg.eigvalsh(K)[0] < -1e-3
+    assert len(found) > 30
+    for pair, (own, one) in found.items():
+        y = np.where(codes[own] == pair[0], 1.0, -1.0)
+        assert one.violation <= 1e-3
+        assert one.objective < 0.0
+        assert ((y * one.beta >= 0.0) & (y * one.beta <= 10.0)).all()
+        np.testing.assert_allclose(one.gradient, K[np.ix_(own, own)] @ one.beta - y, atol=1e-8)
+
+
+def test_larger_pairs_are_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(small_pairs, "PAIR_ROWS", 25)
     counts = np.bincount(CODES)
     found = solve_small_pairs(Kernel("rbf", 0.2), X, CODES, np.ones(len(X)), PAIRS)
-    small = {(a, b) for a, b in PAIRS if max(counts[a], counts[b]) <= 15}
+    small = {(a, b) for a, b in PAIRS if counts[a] + counts[b] <= 25}
     assert 10 <= len(small) < len(PAIRS)
     assert set(found) == small
     assert not solve_small_pairs(Kernel("rbf", 0.2), X, CODES, np.ones(len(X)), PAIRS, most=1e3)
@@ -109,6 +145,6 @@ def test_larger_classes_are_left_to_others(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_what_is_not_solved_in_time_is_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = DCSVC(C=3.0, gamma=0.2).fit(X, CODES).decision_function(X)
-    monkeypatch.setattr(small_pairs, "_solve_pair", lambda *_: (1, 1.0, 0.0))
+    monkeypatch.setattr(small_pairs, "solve_pairs", lambda *given: given[-1].fill(np.inf))
     found = DCSVC(C=3.0, gamma=0.2, tol=1e-6).fit(X, CODES).decision_function(X)
     np.testing.assert_allclose(found, wanted, atol=1e-5)

@@ -1,0 +1,321 @@
+"""Compiled loops over pairs of classes of a few rows; see `small_pairs`.
+
+Rows lie class after class, so that the variables of a pair are two stretches of the kernel matrix:
+the first `n` are its rows from `a` on, whose labels are +1, the others those from `b` on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dcsvm_dask.compiled import njit
+from dcsvm_dask.solvers.smo.loops import FAR
+from dcsvm_dask.solvers.smo.steps import pair_steps
+
+STEPS_OF_ROW, FIRST_STEPS_OF_ROW = 1000, 4
+"""Steps for each row after which a pair is left to another solver, and those before other ways are
+tried the first time, which is again when they have doubled.
+"""
+MOST_FREE = 96
+"""Free variables above which their equations cost more than digits that nobody asked for are worth.
+"""
+WORTH = 10.0
+"""Operations on free variables, as a share of those that steps have taken so far."""
+TAU = 1e-12
+"""Least curvature of a step, as a share of the diagonal's."""
+# So often at most variables meet or leave their bounds while they are made exact.
+_TO_FINISH = 12
+# The violation at which there is nothing left, for a margin of 1.
+_ENOUGH = 1e-15
+# Of the largest diagonal value, what is added to each: some variables may depend on others.
+_RIDGE = 1e-12
+
+
+@njit(cache=True, nogil=True)
+def solve_pairs(
+    K: Any,
+    C: Any,
+    start: Any,
+    pairs: Any,
+    tol: Any,
+    all_there: Any,
+    memory: Any,
+    beta: Any,
+    F: Any,
+    steps: Any,
+    states: Any,
+) -> None:
+    """Solve the C-SVCs, with a bias, of pairs of classes, as far as a number of steps leads.
+
+    Steps have a gradient in float32, which begins anew from one in float64 as often as their number
+    has doubled. Few free variables are exact; where steps are many they are found by equations.
+
+    Parameters
+    ----------
+    K : ndarray, shape (n, n), float64
+        Kernel matrix of rows that lie class after class.
+    C : ndarray, shape (n,), float64
+    start : ndarray, shape (n_classes + 1,), int64
+        Where the rows of each class begin.
+    pairs : ndarray, shape (m, 2), int64
+    tol : float
+    all_there : Asked
+        As `pair_steps` takes it.
+    memory : ndarray, float32
+        For the kernel matrix of the largest pair.
+    beta, F : ndarray, shape (n_variables,), float64
+        Zeros; the variables of the pairs, one pair after the other, and their gradients.
+    steps : ndarray, shape (m,), int64
+        Zeros; the steps of each pair.
+    states : ndarray, shape (m, 2), float64
+        The violation and the bias of each.
+    """
+    at = 0
+    for p in range(len(pairs)):
+        a = start[pairs[p, 0]]
+        b = start[pairs[p, 1]]
+        n = start[pairs[p, 0] + 1] - a
+        size = n + start[pairs[p, 1] + 1] - b
+        one = beta[at : at + size]
+        G = F[at : at + size]
+        at += size
+        lower = np.zeros(size)
+        upper = np.zeros(size)
+        lo = np.empty(size, np.float32)
+        hi = np.empty(size, np.float32)
+        G32 = np.empty(size, np.float32)
+        diagonal = np.empty(size, np.float32)
+        near = memory[: size * size].reshape((size, size))
+        largest = 0.0
+        for k in range(size):
+            own = a + k if k < n else b + k - n
+            _take(K[own], a, b, n, near[k])
+            largest = max(largest, K[own, own])
+            if k < n:
+                upper[k] = C[own]
+            else:
+                lower[k] = -C[own]
+            G[k] = -1.0 if k < n else 1.0
+        for k in range(size):
+            diagonal[k] = max(near[k, k], TAU * largest, 1e-30)
+        most = STEPS_OF_ROW * size
+        budget = FIRST_STEPS_OF_ROW * size
+        while True:
+            for k in range(size):
+                lo[k] = -FAR if one[k] < upper[k] else np.float32(0.0)
+                hi[k] = FAR if one[k] > lower[k] else np.float32(0.0)
+                G32[k] = G[k]
+            more = pair_steps(
+                *(near, G32, diagonal, one, lower, upper, lo, hi, None, None, 1.0),
+                *(0.5 * tol, budget, all_there),
+            )[0]
+            steps[p] += more
+            budget = steps[p]
+            for k in range(size):
+                G[k] = -1.0 if k < n else 1.0
+            for k in range(size):
+                if one[k] != 0.0:
+                    _add(G, one[k], K[a + k if k < n else b + k - n], a, b, n)
+            _, m, M, free, middle = _state(one, G, lower, upper)
+            found = m - M <= tol
+            stuck = more == 0 and not found  # float32 leads no nearer
+            work = np.inf if found or stuck else WORTH * steps[p] * size
+            if free**3 <= work:
+                _exchange(K, a, b, n, lower, upper, one, G, _TO_FINISH if found else size, work)
+                _, m, M, free, middle = _state(one, G, lower, upper)
+            if m - M <= tol or stuck or steps[p] >= most:
+                break
+        states[p, 0] = max(0.0, m - M)
+        states[p, 1] = _bias(m, M, free, middle)
+
+
+@njit(cache=True, nogil=True)
+def _exchange(
+    K: Any,
+    a: Any,
+    b: Any,
+    n: Any,
+    lower: Any,
+    upper: Any,
+    beta: Any,
+    F: Any,
+    most: Any,
+    work: Any,
+) -> None:
+    """Solve the equations of the free variables, of which some meet and others leave their bounds.
+
+    As `finish.finished`, in so many exchanges and operations at most: a step ends where a variable
+    meets its bound, which it keeps; of those that violate at their bounds the worst becomes free.
+    Points whose violation is smaller are kept; where operations are counted, far from the answer,
+    the last one is, too, of which the objective is smaller.
+    """
+    size = len(beta)
+    _, m, M, _, _ = _state(beta, F, lower, upper)
+    nearest = m - M
+    free = np.empty(size, np.bool_)
+    for k in range(size):
+        free[k] = lower[k] < beta[k] < upper[k]
+    point = beta.copy()
+    G = F.copy()
+    for _ in range(most):
+        chosen = np.flatnonzero(free)
+        work -= len(chosen) * (len(chosen) ** 2 / 3 + size)
+        if not 0 < len(chosen) <= MOST_FREE or work < 0.0:
+            break
+        step = _newton_step(K, a, b, n, chosen, G)
+        part = 1.0
+        blocked = -1
+        for k in range(len(chosen)):
+            i = chosen[k]
+            room = (upper[i] if step[k] > 0.0 else lower[i]) - point[i]
+            if step[k] != 0.0 and room / step[k] < part:
+                part = room / step[k]
+                blocked = i
+        for k in range(len(chosen)):
+            i = chosen[k]
+            before = point[i]
+            point[i] = min(max(before + part * step[k], lower[i]), upper[i])
+            if i == blocked:
+                point[i] = upper[i] if step[k] > 0.0 else lower[i]
+            _add(G, point[i] - before, K[a + i if i < n else b + i - n], a, b, n)
+        if blocked >= 0:
+            free[blocked] = False
+            continue
+        _, m, M, _, _ = _state(point, G, lower, upper)
+        nearer = m - M < nearest
+        if nearer:
+            nearest = m - M
+            _copy(point, G, beta, F)
+        if m - M <= _ENOUGH:
+            break
+        worst = -1
+        middle = 0.0
+        for i in chosen:
+            middle += G[i] / len(chosen)
+        off = 0.25 * (m - M)
+        for k in range(size):
+            away = middle - G[k] if point[k] < upper[k] else 0.0
+            if point[k] > lower[k]:
+                away = max(away, G[k] - middle)
+            if not free[k] and away >= off:
+                off = away
+                worst = k
+        if worst >= 0:
+            free[worst] = True
+        elif not nearer:
+            break
+    # Not of a kernel that is not positive semi-definite, whose equations may lead uphill.
+    if work < np.inf and _objective(point, G, n) < _objective(beta, F, n):
+        _copy(point, G, beta, F)
+
+
+@njit(cache=True, nogil=True)
+def _newton_step(K: Any, a: Any, b: Any, n: Any, chosen: Any, G: Any) -> Any:
+    """Return the step of some variables, of sum 0, after which they have one gradient.
+
+    By Gaussian elimination with partial pivoting.
+    """
+    m = len(chosen)
+    A = np.ones((m + 1, m + 2))
+    largest = 0.0
+    A[m, m] = A[m, m + 1] = 0.0
+    for k in range(m):
+        row = K[a + chosen[k] if chosen[k] < n else b + chosen[k] - n]
+        for i in range(m):
+            A[k, i] = row[a + chosen[i] if chosen[i] < n else b + chosen[i] - n]
+        A[k, m + 1] = -G[chosen[k]]
+        largest = max(largest, A[k, k])
+    for k in range(m):
+        A[k, k] += _RIDGE * largest
+    for c in range(m + 1):
+        top = c
+        for k in range(c + 1, m + 1):
+            if abs(A[k, c]) > abs(A[top, c]):
+                top = k
+        if A[top, c] == 0.0:
+            return np.zeros(m)
+        if top != c:
+            for i in range(c, m + 2):
+                A[c, i], A[top, i] = A[top, i], A[c, i]
+        for k in range(c + 1, m + 1):
+            factor = A[k, c] / A[c, c]
+            if factor != 0.0:
+                for i in range(c + 1, m + 2):
+                    A[k, i] -= factor * A[c, i]
+    found = A[:, m + 1].copy()
+    for c in range(m, -1, -1):
+        for i in range(c + 1, m + 1):
+            found[c] -= A[c, i] * found[i]
+        found[c] /= A[c, c]
+        if not abs(found[c]) < np.inf:
+            return np.zeros(m)
+    return found[:m]
+
+
+@njit(cache=True, nogil=True)
+def _copy(point: Any, G: Any, beta: Any, F: Any) -> None:
+    """Take a point and its gradient."""
+    for k in range(len(beta)):
+        beta[k] = point[k]
+        F[k] = G[k]
+
+
+@njit(cache=True, nogil=True)
+def _take(row: Any, a: Any, b: Any, n: Any, out: Any) -> None:
+    """Write the values of a pair, of a row of the kernel matrix, side by side."""
+    for k in range(n):
+        out[k] = row[a + k]
+    for k in range(len(out) - n):
+        out[n + k] = row[b + k]
+
+
+@njit(cache=True, nogil=True)
+def _add(F: Any, factor: Any, row: Any, a: Any, b: Any, n: Any) -> None:
+    """Add a row of the kernel matrix to the gradient of a pair."""
+    for k in range(n):
+        F[k] += factor * row[a + k]
+    for k in range(len(F) - n):
+        F[n + k] += factor * row[b + k]
+
+
+@njit(cache=True, nogil=True)
+def _state(beta: Any, F: Any, lower: Any, upper: Any) -> tuple[int, float, float, int, float]:
+    """Return who pulls up most, m, M, the number of free variables, and minus their gradient."""
+    i = -1
+    m = -np.inf
+    M = np.inf
+    free = 0
+    middle = 0.0
+    for k in range(len(F)):
+        rises = beta[k] < upper[k]
+        falls = beta[k] > lower[k]
+        if rises and -F[k] > m:
+            m = -F[k]
+            i = k
+        if falls and -F[k] < M:
+            M = -F[k]
+        if rises and falls:
+            free += 1
+            middle -= F[k]
+    return i, m, M, free, middle
+
+
+@njit(cache=True, nogil=True)
+def _objective(beta: Any, F: Any, n: Any) -> float:
+    """Return 0.5 b'Kb - y'b."""
+    total = 0.0
+    for k in range(len(beta)):
+        total += beta[k] * (F[k] - (1.0 if k < n else -1.0))
+    return 0.5 * total
+
+
+@njit(cache=True, nogil=True)
+def _bias(m: Any, M: Any, free: Any, middle: Any) -> float:
+    """Return the bias, as `optimality.bias` does."""
+    if free > 0:
+        return middle / free
+    if np.isinf(m) or np.isinf(M):
+        return 0.0 if np.isinf(m) and np.isinf(M) else (M if np.isinf(m) else m)
+    return 0.5 * (m + M)
