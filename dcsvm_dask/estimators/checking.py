@@ -16,13 +16,15 @@ from dcsvm_dask.checks import check, is_a, is_finite
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators.known_kernel import KnownRows
 from dcsvm_dask.estimators.pools import most_threads
-from dcsvm_dask.kernels import Kernel, Rows, check_rule, gamma_by
+from dcsvm_dask.kernels import Kernel, Rows, RunningVariance, check_rule, gamma_by
 from dcsvm_dask.methods import resources
 from dcsvm_dask.pipeline.parameters import check_value
 
 MOST_THREADS = 4096
 MOST_STEPS = 10_000_000
 """Of an SVM with an infinite C, or a hundred for each row."""
+BLOCK_VALUES = 1 << 16
+"""Values of rows whose squares are summed at a time: their memory stays in the cache."""
 MOST_SEED = np.iinfo(np.int32).max
 
 
@@ -88,10 +90,11 @@ def kernel_of(estimator: Any, X: Rows) -> Any:
 
 
 def _variance(X: Rows) -> float:
-    if not sparse.issparse(X):
-        return float(X.var(dtype=np.float64))
-    values, size = X.data.astype(np.float64), X.shape[0] * X.shape[1]
-    return float(np.sum(values**2) / size - (np.sum(values) / size) ** 2)
+    found = RunningVariance()
+    step = max(1, X.shape[0] if sparse.issparse(X) else BLOCK_VALUES // X.shape[1])
+    for start in range(0, X.shape[0], step):
+        found.update(X[start : start + step])
+    return found.variance
 
 
 def seed_of(random_state: Any) -> int:

@@ -84,7 +84,6 @@ def labelled_rows(
         return known_rows(estimator, X, y), _known_labels(X, y)
     given = X = gathered(X)
     X, y = _validated(estimator, X, y, multi_output=False, reset=reset)
-    y = column_or_1d(y, warn=True)
     check_classification_targets(y)
     _warn_rounded(given, X, names_of(estimator), stacklevel)
     return as_rows(X), y

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from dcsvm_dask.errors import DcsvmWarning
 from dcsvm_dask.estimators.known_kernel import KnownRows
+from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods.fallbacks import told_of_fallbacks
 from dcsvm_dask.methods.isolated import is_isolated, told_of_isolated
@@ -85,7 +86,9 @@ def warn_isolated(estimator: Any, kernel: Kernel, X: Rows) -> None:
     if isinstance(X, KnownRows):  # there are no rows to look at
         return
     support = int(estimator.support_vectors_.shape[0])
-    if is_isolated(kernel, int(X.shape[0]), support, X.__getitem__):
+    with one_thread_each():
+        isolated = is_isolated(kernel, int(X.shape[0]), support, X.__getitem__)
+    if isolated:
         warnings.warn(DcsvmWarning(told_of_isolated(kernel, support)), stacklevel=callers_level())
 
 
