@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache, partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from dcsvm_dask.kernels.columns import RowTile, row_tile, storage_arguments, til
 from dcsvm_dask.kernels.far import Segments, affordable, segments
 from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.kinds import L1_DISTANCE
+from dcsvm_dask.kernels.linear_sums import sums_error, times_weights, weights_of
 from dcsvm_dask.kernels.rows import Rows, check_pair, is_sparse, squared_norms
 from dcsvm_dask.kernels.sampled_errors import in_question, sample, seen_share
 from dcsvm_dask.kernels.threads import for_each
@@ -39,7 +41,8 @@ def kernel_product(
     """Return sum_j K(x_i, z_j) v_j for every row x_i, and the number of kernel values computed.
 
     A tile of 512 rows (256 with a budget) meets columns by the hundred; products come from BLAS,
-    the exponential is a polynomial, sums are in float64. Columns with v_j = 0 cost nothing. Give
+    the exponential is a polynomial, sums are in float64. Columns with v_j = 0 cost nothing. Of the
+    linear kernel sums come from one vector of weights, in float64 and without kernel values. Give
     BLAS one thread.
 
     Parameters
@@ -84,6 +87,12 @@ def kernel_product(
     """
     X, Z = check_pair(X, Z)
     work = _Product(kernel, Z, v, _check_groups(groups, Z.shape[0]), budget)
+    if kernel.is_linear:
+        parts = pairwise(work.offsets.tolist())
+        W = [weights_of(Z[start:stop], work.v[start:stop, None]) for start, stop in parts]
+        out = times_weights(X, np.hstack(W), threads)
+        check_finite(kernel, out)
+        return (out[:, 0] if groups is None else out), 0
     out = np.empty((X.shape[0], work.groups))
     compact = work.segments is not None
     computed: list[int] = []
@@ -154,6 +163,8 @@ def product_error_bound(
     ndarray, shape (n,), float64
     """
     X, Z = check_pair(X, Z)
+    if kernel.is_linear:
+        return sums_error(X, Z, v)
     work = _Product(kernel, Z, v, np.array([0, Z.shape[0]]), budget)
     out = np.empty(X.shape[0])
     for start, stop in tile_ranges(X, compact=work.segments is not None):

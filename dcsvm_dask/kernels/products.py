@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.kernel import Kernel
+from dcsvm_dask.kernels.linear_sums import times_weights, weights_of
 from dcsvm_dask.kernels.matrix import kernel_matrix
 from dcsvm_dask.kernels.product import check_finite
 from dcsvm_dask.kernels.rows import Rows, check_pair
@@ -37,7 +38,8 @@ def kernel_products(
         Stored in the same way as X.
     V : ndarray, shape (m, q), float64
     dtype : float32 or float64, default float32
-        Precision of kernel values, see `counted_kernel_matrix`; sums are in float64.
+        Precision of kernel values, see `counted_kernel_matrix`; sums are in float64. The linear
+        kernel has sums without kernel values, in float64.
     threads : int, default 1
         Threads that share the rows; the result is the same. Give BLAS one.
 
@@ -54,6 +56,10 @@ def kernel_products(
     V = np.asarray(V, dtype=np.float64)
     if V.ndim != 2 or V.shape[0] != Z.shape[0]:
         raise InputError(f"V has shape {V.shape}; give a row for each of {Z.shape[0]} rows of Z.")
+    if kernel.is_linear:
+        out = times_weights(X, weights_of(Z, V), threads)
+        check_finite(kernel, out)
+        return out
     out = np.zeros((X.shape[0], V.shape[1]))
     columns = range(0, Z.shape[0], TILE)
     parts = [(Z[j : j + TILE], V[j : j + TILE]) for j in columns]

@@ -14,6 +14,8 @@ from dcsvm_dask.storage.node import Record
 
 ROWS, MORE_ROWS = 2048, 65_536
 """Rows that are looked at first, and where they are isolated; samples, where there are more."""
+FEW_TIMES = 4
+"""With up to so many times the first number all are looked at, at once."""
 MANY = 0.5
 """Share of support vectors below which rows see each other: of such a model all rows are some."""
 
@@ -31,7 +33,7 @@ def is_isolated(kernel: Kernel, n: int, support: int, take: Callable[[Any], Rows
     """
     if not kernel.is_shift_invariant or support < MANY * n:
         return False
-    looked_at = (ROWS, MORE_ROWS) if n > ROWS else (ROWS,)
+    looked_at = (MORE_ROWS,) if n <= FEW_TIMES * ROWS else (ROWS, MORE_ROWS)
     return all(is_identity(kernel, take(spread_rows(n, most))) for most in looked_at)
 
 

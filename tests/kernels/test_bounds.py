@@ -39,7 +39,7 @@ def check(kernel: Kernel, X: Any, Z: Any, kind: str, slack: float) -> None:
     for tol in (1e-3, 1e-5):
         held, computed = kernel_product(kernel, X, Z, v, tol=tol)
         assert abs(held - double).max() <= tol
-        assert computed >= X.shape[0] * np.count_nonzero(v)
+        assert kernel.is_linear or computed >= X.shape[0] * np.count_nonzero(v)
 
 
 @pytest.mark.parametrize("kind", list(WEIGHTS))

@@ -158,7 +158,8 @@ def test_float32_and_float64_tell_the_same_side(kernel: Kernel) -> None:
     coef = 100 * rng.standard_normal(400)
     exact = decide(whole(kernel, Z, coef, 0.0), X, dtype=np.float64)
     rounded = decide(whole(kernel, Z, coef, 0.0), X)
-    assert np.abs(exact - rounded).max() > 1e-6  # there is something to get wrong
+    # There is something to get wrong, but for sums that are in float64 anyway.
+    assert kernel.is_linear or np.abs(exact - rounded).max() > 1e-6
     for x, value in zip(X, exact, strict=True):
         for side in (1e-6, -1e-6):
             found = decide(whole(kernel, Z, coef, side - value), x[None])
