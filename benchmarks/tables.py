@@ -1,7 +1,7 @@
 """Everybody's table: our SVC and SVR beside oneDAL's and LIBSVM's, each in a fresh process.
 
     python -m benchmarks.tables [--sets magic,a9a|targets] [--settings 1:scale,10:8] [--rows 60000]
-                                [--peers onedal,libsvm] [--limit 60] [--times 1]
+                                [--peers onedal,libsvm] [--limit 20] [--times 1]
 
 All sets of ``shared/data`` with classes, or with ``targets`` those with real targets (both
 standardised, epsilon .1), at most so many rows, each feature of those that need it
@@ -59,7 +59,7 @@ def main() -> int:
     options.add_argument("--settings", default=SETTINGS)
     options.add_argument("--rows", type=int, default=60_000)
     options.add_argument("--peers", default="onedal,libsvm")
-    options.add_argument("--limit", type=float, default=60.0)
+    options.add_argument("--limit", type=float, default=20.0)
     options.add_argument("--times", type=int, default=1)
     options.add_argument("--out", type=Path, default=Path("tables.json"))
     options.add_argument("--one", nargs=4, help="measure one, here; print a JSON object")
