@@ -18,8 +18,9 @@ STEPS_OF_ROW, FIRST_STEPS_OF_ROW = 1000, 4
 """Steps for each row after which a pair is left to another solver, and those before other ways are
 tried the first time, which is again when they have doubled.
 """
-MOST_FREE = 96
-"""Free variables above which their equations cost more than digits that nobody asked for are worth.
+MOST_FREE, EXACT_FREE = 96, 48
+"""Free variables that are found by their equations, at most, and above which digits that nobody
+asked for cost more than they are worth.
 """
 WORTH = 10.0
 """Operations on free variables, as a share of those that steps have taken so far."""
@@ -118,17 +119,17 @@ def solve_pairs(
             for k in range(size):
                 if one[k] != 0.0:
                     _add(G, one[k], K[a + k if k < n else b + k - n], a, b, n)
-            _, m, M, free, middle = _state(one, G, lower, upper)
-            found = m - M <= tol
+            violation, bias, free = _state(one, G, lower, upper)
+            found = violation <= tol
             stuck = more == 0 and not found  # float32 leads no nearer
             work = np.inf if found or stuck else WORTH * steps[p] * size
-            if free**3 <= work:
+            if free**3 <= work and not (found and free > EXACT_FREE):
                 _exchange(K, a, b, n, lower, upper, one, G, _TO_FINISH if found else size, work)
-                _, m, M, free, middle = _state(one, G, lower, upper)
-            if m - M <= tol or stuck or steps[p] >= most:
+                violation, bias, free = _state(one, G, lower, upper)
+            if violation <= tol or stuck or steps[p] >= most:
                 break
-        states[p, 0] = max(0.0, m - M)
-        states[p, 1] = _bias(m, M, free, middle)
+        states[p, 0] = violation
+        states[p, 1] = bias
 
 
 @njit(cache=True, nogil=True)
@@ -152,8 +153,7 @@ def _exchange(
     the last one is, too, of which the objective is smaller.
     """
     size = len(beta)
-    _, m, M, _, _ = _state(beta, F, lower, upper)
-    nearest = m - M
+    nearest = _state(beta, F, lower, upper)[0]
     free = np.empty(size, np.bool_)
     for k in range(size):
         free[k] = lower[k] < beta[k] < upper[k]
@@ -183,18 +183,18 @@ def _exchange(
         if blocked >= 0:
             free[blocked] = False
             continue
-        _, m, M, _, _ = _state(point, G, lower, upper)
-        nearer = m - M < nearest
+        violation = _state(point, G, lower, upper)[0]
+        nearer = violation < nearest
         if nearer:
-            nearest = m - M
+            nearest = violation
             _copy(point, G, beta, F)
-        if m - M <= _ENOUGH:
+        if violation <= _ENOUGH:
             break
         worst = -1
         middle = 0.0
         for i in chosen:
             middle += G[i] / len(chosen)
-        off = 0.25 * (m - M)
+        off = 0.25 * violation
         for k in range(size):
             away = middle - G[k] if point[k] < upper[k] else 0.0
             if point[k] > lower[k]:
@@ -281,9 +281,12 @@ def _add(F: Any, factor: Any, row: Any, a: Any, b: Any, n: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _state(beta: Any, F: Any, lower: Any, upper: Any) -> tuple[int, float, float, int, float]:
-    """Return who pulls up most, m, M, the number of free variables, and minus their gradient."""
-    i = -1
+def _state(beta: Any, F: Any, lower: Any, upper: Any) -> tuple[float, float, int]:
+    """Return the violation, the bias, and the number of free variables.
+
+    A pair always has variables that can rise and such that can fall: where none are seen there are
+    values that are no numbers, and the violation is infinite.
+    """
     m = -np.inf
     M = np.inf
     free = 0
@@ -291,15 +294,16 @@ def _state(beta: Any, F: Any, lower: Any, upper: Any) -> tuple[int, float, float
     for k in range(len(F)):
         rises = beta[k] < upper[k]
         falls = beta[k] > lower[k]
-        if rises and -F[k] > m:
-            m = -F[k]
-            i = k
-        if falls and -F[k] < M:
-            M = -F[k]
+        if rises:
+            m = max(m, -F[k])
+        if falls:
+            M = min(M, -F[k])
         if rises and falls:
             free += 1
             middle -= F[k]
-    return i, m, M, free, middle
+    if not abs(m - M) < np.inf:
+        return np.inf, 0.0, 0
+    return max(0.0, m - M), middle / free if free > 0 else 0.5 * (m + M), free
 
 
 @njit(cache=True, nogil=True)
@@ -309,13 +313,3 @@ def _objective(beta: Any, F: Any, n: Any) -> float:
     for k in range(len(beta)):
         total += beta[k] * (F[k] - (1.0 if k < n else -1.0))
     return 0.5 * total
-
-
-@njit(cache=True, nogil=True)
-def _bias(m: Any, M: Any, free: Any, middle: Any) -> float:
-    """Return the bias, as `optimality.bias` does."""
-    if free > 0:
-        return middle / free
-    if np.isinf(m) or np.isinf(M):
-        return 0.0 if np.isinf(m) and np.isinf(M) else (M if np.isinf(m) else m)
-    return 0.5 * (m + M)

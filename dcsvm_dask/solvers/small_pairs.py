@@ -22,6 +22,8 @@ Pair = tuple[int, int]
 
 PAIR_ROWS = 640
 """Rows of such a pair, at most."""
+LARGEST = 1e18
+"""Kernel value of a row with itself whose square float32 still holds."""
 AT_A_TIME = 8
 """Pairs that a thread solves before it looks for others."""
 # Seconds: what takes less is done sooner by one thread.
@@ -57,7 +59,8 @@ def solve_small_pairs(
         The class whose labels are +1, and the other.
     tol : float, default 1e-3
     most : float, default 2**28
-        Bytes that the kernel matrix may take; where it would take more, nothing is solved.
+        Bytes that the kernel matrix may take; where it would take more, or has values that float32
+        does not hold, nothing is solved.
     threads : int, default 1
         Threads that share the kernel matrix, and pairs; the result is the same.
 
@@ -77,6 +80,8 @@ def solve_small_pairs(
         return {}
     rows = rows[np.argsort(codes[rows], kind="stable")]  # class after class
     K = kernel_matrix(kernel, X[rows], dtype=np.float64, threads=threads)
+    if not K.diagonal().max() < LARGEST:
+        return {}
     start = np.searchsorted(codes[rows], np.arange(len(count) + 1))
     bounds, of_pairs = C[rows], np.array(chosen, dtype=np.int64)
     sizes = count[of_pairs].sum(axis=1)

@@ -133,6 +133,13 @@ def test_a_kernel_that_is_not_positive_is_solved_within_the_tolerance() -> None:
         np.testing.assert_allclose(one.gradient, K[np.ix_(own, own)] @ one.beta - y, atol=1e-8)
 
 
+@pytest.mark.parametrize("size", [1e4, 1e9, 1e30])
+def test_values_that_float32_does_not_hold_are_left_to_others(size: float) -> None:
+    X, y = load_iris(return_X_y=True)
+    rows, kernel = (size * X).astype(np.float32), Kernel("poly", 1.0)
+    assert not solve_small_pairs(kernel, rows, y, np.ones(len(y)), [(0, 1), (1, 2)])
+
+
 def test_larger_pairs_are_left_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(small_pairs, "PAIR_ROWS", 25)
     counts = np.bincount(CODES)
