@@ -28,7 +28,8 @@ def njit(**flags: Any) -> Callable[[Callable[..., Any]], Any]:
         # The setting is that of the whole process; a function keeps what it is decorated with.
         config.CACHE_DIR = before or usable_cache()
         try:
-            return numba.njit(**flags)(function)
+            # Nothing takes the address of a function, which another wrapper is for.
+            return numba.njit(no_cfunc_wrapper=True, **flags)(function)
         finally:
             config.CACHE_DIR = before
 

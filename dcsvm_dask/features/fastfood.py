@@ -25,7 +25,7 @@ TILE = 1 << 12
 """Numbers of a tile of rows (16 KiB): two of them stay in the cache near the core."""
 
 
-@njit(cache=True, nogil=True, no_cfunc_wrapper=True, fastmath=LOOP_FLAGS)
+@njit(cache=True, nogil=True, fastmath=LOOP_FLAGS)
 def walsh_hadamard(T: Any) -> None:
     """Multiply T, shape (2^k, rows), by the Hadamard matrix of Sylvester's order, in place.
 
@@ -55,7 +55,7 @@ def walsh_hadamard(T: Any) -> None:
         h *= 4
 
 
-@njit(cache=True, nogil=True, no_cfunc_wrapper=True, fastmath=LOOP_FLAGS)
+@njit(cache=True, nogil=True, fastmath=LOOP_FLAGS)
 def fastfood_products(
     X: Any, signs: Any, order: Any, factors: Any, lengths: Any, out: Any, first: Any
 ) -> None:
@@ -88,21 +88,21 @@ def fastfood_products(
                 write_column(U, r, lengths[done : done + width], out[start + r], first + done)
 
 
-@njit(cache=True, nogil=True, no_cfunc_wrapper=True, fastmath=LOOP_FLAGS)
+@njit(cache=True, nogil=True, fastmath=LOOP_FLAGS)
 def scale_rows(given: Any, scale: Any, T: Any) -> None:
     """Write given[f] times scale[f] into T[f]."""
     for f in range(len(scale)):
         scale_row(given[f], scale[f], T[f])
 
 
-@njit(cache=True, nogil=True, no_cfunc_wrapper=True, fastmath=LOOP_FLAGS)
+@njit(cache=True, nogil=True, fastmath=LOOP_FLAGS)
 def scale_row(given: Any, scale: Any, out: Any) -> None:
     """Write given times scale into out."""
     for r in range(len(out)):
         out[r] = given[r] * scale
 
 
-@njit(cache=True, nogil=True, no_cfunc_wrapper=True, fastmath=LOOP_FLAGS)
+@njit(cache=True, nogil=True, fastmath=LOOP_FLAGS)
 def write_column(U: Any, r: Any, scale: Any, out: Any, first: Any) -> None:
     """Write U[k, r] times scale[k] into out[first + k]."""
     for k in range(len(scale)):

@@ -112,7 +112,7 @@ def _take(X: Any, rows: Any, centre: Any, F: Any, squares: Any) -> float:
     return most
 
 
-@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True)
 def _sum_blocks(
     argument: Any,
     how: Any,

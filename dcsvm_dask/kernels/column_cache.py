@@ -187,7 +187,7 @@ def _add_strip(K: Any, where: Any, w: Any, first: Any, out: Any) -> None:
             out[i] += np.float64(p[first + i]) * wp
 
 
-@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True)
 def _add_columns(K: Any, where: Any, w: Any, first: Any, out: Any) -> None:
     """out[i] += sum_c K[where[c], first + i] w[c], in the order of c."""
     _add_strip(K, where, w, first, out)

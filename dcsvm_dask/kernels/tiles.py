@@ -295,7 +295,7 @@ def accumulate(T: Any, start: Any, stop: Any, w: Any, out: Any) -> None:
             out[i] += np.float64(T[j, i]) * w[j]
 
 
-@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True)
 def tile_work(
     argument: Any,
     how: Any,
@@ -403,7 +403,7 @@ def tile_work(
                     block[part[r], column + i] = T[r, i]
 
 
-@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True)
 def mirror(K: Any, first: Any, last: Any) -> None:
     """Copy the lower triangle of a square matrix onto some rows of the upper one, by blocks.
 
@@ -425,7 +425,7 @@ def mirror(K: Any, first: Any, last: Any) -> None:
                     K[p, q] = K[q, p]
 
 
-@njit(cache=True, nogil=True, no_cfunc_wrapper=True)
+@njit(cache=True, nogil=True)
 def mirror_tile(K: Any, start: Any, stop: Any, chosen: Any) -> None:
     """Copy the chosen rows of columns start:stop to where their mirror images belong.
 

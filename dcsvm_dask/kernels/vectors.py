@@ -10,7 +10,7 @@ from numba import types
 from numba.extending import intrinsic, overload
 
 # Called from compiled code only: no wrappers, which cost compile time.
-INNER = {"cache": True, "nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INNER = {"cache": True, "nogil": True, "no_cpython_wrapper": True}
 # Without reassoc: the rounding trick below is (t + ROUND) - ROUND.
 LOOP_FLAGS = {"contract", "nsz"}
 SUM_FLAGS = {"contract", "nsz", "reassoc"}

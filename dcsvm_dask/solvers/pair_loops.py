@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dcsvm_dask.compiled import njit
+from dcsvm_dask.kernels.vectors import INNER
 from dcsvm_dask.solvers.smo.loops import FAR
 from dcsvm_dask.solvers.smo.steps import pair_steps
 
@@ -132,7 +133,7 @@ def solve_pairs(
         states[p, 1] = bias
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _exchange(
     K: Any,
     a: Any,
@@ -211,7 +212,7 @@ def _exchange(
         _copy(point, G, beta, F)
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _newton_step(K: Any, a: Any, b: Any, n: Any, chosen: Any, G: Any) -> Any:
     """Return the step of some variables, of sum 0, after which they have one gradient.
 
@@ -254,7 +255,7 @@ def _newton_step(K: Any, a: Any, b: Any, n: Any, chosen: Any, G: Any) -> Any:
     return found[:m]
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _copy(point: Any, G: Any, beta: Any, F: Any) -> None:
     """Take a point and its gradient."""
     for k in range(len(beta)):
@@ -262,7 +263,7 @@ def _copy(point: Any, G: Any, beta: Any, F: Any) -> None:
         F[k] = G[k]
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _take(row: Any, a: Any, b: Any, n: Any, out: Any) -> None:
     """Write the values of a pair, of a row of the kernel matrix, side by side."""
     for k in range(n):
@@ -271,7 +272,7 @@ def _take(row: Any, a: Any, b: Any, n: Any, out: Any) -> None:
         out[n + k] = row[b + k]
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _add(F: Any, factor: Any, row: Any, a: Any, b: Any, n: Any) -> None:
     """Add a row of the kernel matrix to the gradient of a pair."""
     for k in range(n):
@@ -280,7 +281,7 @@ def _add(F: Any, factor: Any, row: Any, a: Any, b: Any, n: Any) -> None:
         F[n + k] += factor * row[b + k]
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _state(beta: Any, F: Any, lower: Any, upper: Any) -> tuple[float, float, int]:
     """Return the violation, the bias, and the number of free variables.
 
@@ -306,7 +307,7 @@ def _state(beta: Any, F: Any, lower: Any, upper: Any) -> tuple[float, float, int
     return max(0.0, m - M), middle / free if free > 0 else 0.5 * (m + M), free
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _objective(beta: Any, F: Any, n: Any) -> float:
     """Return 0.5 b'Kb - y'b."""
     total = 0.0

@@ -31,7 +31,7 @@ BISECTIONS = 40
 """They bring h to 1e-12."""
 
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
-INNER = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INNER = {**OPTIONS, "no_cpython_wrapper": True}
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from dcsvm_dask.solvers.smo.loops import FAR
 HIGH, FREE, LIVE, CLOCK, FILLED, STEPS, TAKEN = range(7)
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 # Called from compiled code only: no wrappers, which cost compile time.
-INNER = {**OPTIONS, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INNER = {**OPTIONS, "no_cpython_wrapper": True}
 
 
 class Slots(NamedTuple):

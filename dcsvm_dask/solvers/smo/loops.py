@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from dcsvm_dask.compiled import njit
+from dcsvm_dask.kernels.vectors import INNER
 
 CHUNK = 128
 FAR = np.float32(1e30)
@@ -31,7 +32,7 @@ _f4 = np.float32
 _i4 = np.int32
 _u = np.uintp
 _FLAGS = {"contract", "reassoc", "nsz", "arcp"}
-_OPTIONS = {"cache": True, "nogil": True, "fastmath": _FLAGS, "error_model": "numpy"}
+_OPTIONS = {**INNER, "fastmath": _FLAGS, "error_model": "numpy"}
 # The smallest curvature that a choice reckons with, relative to the diagonal.
 _FLAT = np.float32(1e-6)
 

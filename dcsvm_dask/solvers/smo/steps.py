@@ -8,6 +8,7 @@ import numpy as np
 
 from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels.row_by_row import ask
+from dcsvm_dask.kernels.vectors import INNER
 from dcsvm_dask.solvers.smo.loops import (
     FAR,
     box_partner,
@@ -164,7 +165,7 @@ def group_steps(
         steps += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _along(slope: Any, a: Any, b_i: Any, b_j: Any, epsilon: Any, i: Any, j: Any) -> float:
     """Return the step that minimises the objective along a pair: b_i rises, b_j falls.
 
@@ -191,7 +192,7 @@ def _along(slope: Any, a: Any, b_i: Any, b_j: Any, epsilon: Any, i: Any, j: Any)
     return second if -slope <= a * second else -slope / a
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _pass_kink(G: Any, zone: Any, epsilon: Any, k: Any, before: Any, now: Any) -> None:
     """Set the slopes of a variable that has moved: its part of epsilon follows its sign."""
     if before < 0.0 and now >= 0.0:
@@ -201,13 +202,13 @@ def _pass_kink(G: Any, zone: Any, epsilon: Any, k: Any, before: Any, now: Any) -
     zone[k] = np.float32(2.0 * epsilon[k]) if now == 0.0 else np.float32(0.0)
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _edge(a: Any, g: Any, lower: Any, upper: Any) -> float:
     """Return the minimiser of 0.5 a d^2 + g d over [lower, upper]."""
     return min(max(-g / a, lower), upper)
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _rectangle(
     a: Any, b: Any, c: Any, g: Any, h: Any, lower_i: Any, upper_i: Any, lower_j: Any, upper_j: Any
 ) -> tuple[float, float]:
@@ -236,7 +237,7 @@ def _rectangle(
     return best_s, best_t
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _kinked_rectangle(
     a: Any,
     b: Any,
@@ -277,7 +278,7 @@ def _kinked_rectangle(
     return best_s, best_t
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _kinked_edge(a: Any, g: Any, lower: Any, upper: Any, beta: Any, epsilon: Any) -> float:
     """Return the minimiser of 0.5 a d^2 + g d + epsilon |beta + d| over [lower, upper] - beta."""
     end = beta - (g + epsilon) / a
@@ -286,13 +287,13 @@ def _kinked_edge(a: Any, g: Any, lower: Any, upper: Any, beta: Any, epsilon: Any
     return min(max(end, lower), upper) - beta
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _smooth(G: Any, epsilon: Any, beta: Any, k: Any) -> float:
     """Return the gradient of the smooth part, given the slopes for rising variables."""
     return np.float64(G[k]) - (epsilon[k] if beta[k] >= 0.0 else -epsilon[k])
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _move(
     beta: Any,
     lower: Any,
