@@ -149,14 +149,25 @@ def counted_kernel_matrix(
             mirror_tile(out, start, stop, chosen)
 
     height = _tile_height(m, n * other.shape[1])
-    if n * m * (other.shape[1] + FUNCTION) <= LITTLE_WORK:
-        threads = 1
+    threads = threads_for(n, m, other.shape[1], threads)
     for_each(work, tile_ranges(other, compact=far is not None, rows=height), threads)
     if Z is None and far is None:
         for_each(lambda first: mirror(out, first, first + MIRRORED), range(0, n, MIRRORED), threads)
     if Z is None and kernel.is_shift_invariant:
         np.fill_diagonal(out, 1)
     return out, sum(computed)
+
+
+def threads_for(n: int, m: int, features: int, threads: int) -> int:
+    """Return how many of the threads are worth it for so many kernel values: one for few.
+
+    Parameters
+    ----------
+    n, m, features : int
+        Rows of both sides, and their features.
+    threads : int
+    """
+    return 1 if n * m * (features + FUNCTION) <= LITTLE_WORK else threads
 
 
 def _tile_height(rows: int, each: int) -> int:

@@ -16,6 +16,7 @@ from dcsvm_dask.kernels.far import Segments, affordable, segments
 from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.kinds import L1_DISTANCE
 from dcsvm_dask.kernels.linear_sums import sums_error, times_weights, weights_of
+from dcsvm_dask.kernels.matrix import threads_for
 from dcsvm_dask.kernels.rows import Rows, check_pair, is_sparse, squared_norms
 from dcsvm_dask.kernels.sampled_errors import in_question, sample, seen_share
 from dcsvm_dask.kernels.threads import for_each
@@ -127,6 +128,7 @@ def kernel_product(
         for_each(sum_exactly, [part for part in np.split(rows, cuts) if len(part)], threads)
 
     tiles = list(tile_ranges(X, compact=compact))
+    threads = threads_for(X.shape[0], len(work.columns), X.shape[1], threads)
     for_each(sum_tile, tiles, threads)
     if tol is not None:
         some = sample(in_question(out, bounds, tol, doubt), bounds)

@@ -253,21 +253,13 @@ class OneVsOne(Scheme):
 
     def sums(self, own: Expansion, X: Rows, *, dtype: Any = np.float32, threads: int = 1) -> Vector:
         """Return the decision values of all pairs without biases; see `Scheme.sums`."""
-        stop = np.cumsum(own.counts)
-        of_classes = [
-            kernel_products(
-                own.kernel,
-                X,
-                own.support[last - count : last],
-                own.coef[:, last - count : last].T,
-                dtype=dtype,
-                threads=threads,
-            )
-            for count, last in zip(own.counts, stop, strict=True)
-        ]
+        groups = np.concatenate([[0], np.cumsum(own.counts)])
+        of_classes = kernel_products(
+            own.kernel, X, own.support, own.coef.T, groups=groups, dtype=dtype, threads=threads
+        )
         values = np.empty((X.shape[0], len(own.bias)))
         for number, (a, b) in enumerate(combinations(range(self.n_classes), 2)):
-            values[:, number] = of_classes[a][:, b - 1] + of_classes[b][:, a]
+            values[:, number] = of_classes[:, a, b - 1] + of_classes[:, b, a]
         return values
 
     def weights(self, own: Expansion) -> Vector:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, kernel_products
+from dcsvm_dask.kernels import Kernel, kernel_product, kernel_products, linear_sums, matrix
 from dcsvm_dask.kernels.products import TILE
 
 
@@ -44,18 +45,40 @@ def test_in_float32(kernel: Kernel, rows: Any, exact: Any, weights: Any) -> None
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "csr"])
-def test_above_a_tile_threads_do_not_change_it(dtype: Any, is_sparse: bool, weights: Any) -> None:
+@pytest.mark.parametrize("name", ["rbf", "linear"])
+def test_above_a_tile_threads_do_not_change_it(
+    dtype: Any, is_sparse: bool, name: str, weights: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matrix, "LITTLE_WORK", 0)
+    monkeypatch.setattr(linear_sums, "LITTLE", 0)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2 * TILE + 1, 7)).astype(np.float32) * (rng.random(7) < 0.7)
     Z = rng.standard_normal((TILE + 3, 7)).astype(np.float32)
-    V = weights(len(Z), 3)
-    squares = ((X[:, None].astype(np.float64) - Z) ** 2).sum(axis=2)
+    V, kernel = weights(len(Z), 3), Kernel(name, 0.3)
+    argument = ((X[:, None].astype(np.float64) - Z) ** 2).sum(axis=2)
+    if not kernel.is_shift_invariant:
+        argument = X.astype(np.float64) @ Z.T.astype(np.float64)
     A, B = (sparse.csr_array(X), sparse.csr_array(Z)) if is_sparse else (X, Z)
-    found = kernel_products(Kernel("rbf", 0.3), A, B, V, dtype=dtype)
+    found = kernel_products(kernel, A, B, V, dtype=dtype)
     close = 1e-9 if dtype == np.float64 else 5e-3
-    np.testing.assert_allclose(found, np.exp(-0.3 * squares) @ V, rtol=0, atol=close)
-    shared = kernel_products(Kernel("rbf", 0.3), A, B, V, dtype=dtype, threads=3)
+    np.testing.assert_allclose(found, kernel.value(argument) @ V, rtol=0, atol=close)
+    shared = kernel_products(kernel, A, B, V, dtype=dtype, threads=3)
     np.testing.assert_array_equal(found, shared)
+    one, _ = kernel_product(kernel, A, B, V[:, 0], dtype=dtype)
+    np.testing.assert_array_equal(
+        one, kernel_product(kernel, A, B, V[:, 0], dtype=dtype, threads=3)[0]
+    )
+
+
+@pytest.mark.one_quick
+def test_a_sum_for_each_group(kernel: Kernel, rows: Any, exact: Any, weights: Any) -> None:
+    X, Z = rows[:290], rows[20:]
+    m = Z.shape[0]
+    V, K = weights(m), exact(kernel, X, Z)
+    groups = np.array([0, 3, 3, 160, min(m, TILE + 20), m])
+    found = kernel_products(kernel, X, Z, V, groups=groups, dtype=np.float64)
+    expected = np.stack([K[:, a:b] @ V[a:b] for a, b in pairwise(groups)], axis=1)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13 * (abs(K) @ abs(V)).max())
 
 
 @pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "csr"])
