@@ -148,7 +148,7 @@ def counted_kernel_matrix(
             # Only what is near needs its mirror image; it is a small part of the matrix.
             mirror_tile(out, start, stop, chosen)
 
-    height = _tile_height(m, n * other.shape[1])
+    height = tile_height(m, n * other.shape[1])
     threads = threads_for(n, m, other.shape[1], threads)
     for_each(work, tile_ranges(other, compact=far is not None, rows=height), threads)
     if Z is None and far is None:
@@ -170,7 +170,7 @@ def threads_for(n: int, m: int, features: int, threads: int) -> int:
     return 1 if n * m * (features + FUNCTION) <= LITTLE_WORK else threads
 
 
-def _tile_height(rows: int, each: int) -> int:
+def tile_height(rows: int, each: int) -> int:
     """Return the rows of a tile; `each` is the multiplications that a row takes, at most.
 
     Where a tile is much work there are eight, so that several threads end at about the same time.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.linear_sums import times_weights, weights_of
-from dcsvm_dask.kernels.matrix import kernel_matrix, threads_for
+from dcsvm_dask.kernels.matrix import kernel_matrix, threads_for, tile_height
 from dcsvm_dask.kernels.product import check_finite
 from dcsvm_dask.kernels.rows import Rows, check_pair
 from dcsvm_dask.kernels.threads import for_each
@@ -68,17 +68,18 @@ def kernel_products(
         out = times_weights(X, W, threads).reshape(out.shape)
     else:
         threads = threads_for(X.shape[0], Z.shape[0], X.shape[1], threads)
+        height = min(TILE, tile_height(X.shape[0], Z.shape[0] * X.shape[1]))
         parts = [(Z[j : j + TILE], _pieces(runs, j)) for j in range(0, Z.shape[0], TILE)]
 
         def multiply(start: int) -> None:
-            rows = X[start : start + TILE]
+            rows = X[start : start + height]
             for some, pieces in parts:
                 # The rows of the tile lie side by side: K' here.
                 K = kernel_matrix(kernel, some, rows, dtype=dtype).astype(np.float64, copy=False)
                 for group, mine, of_all in pieces:
-                    out[start : start + TILE, group] += K[mine].T @ V[of_all]
+                    out[start : start + height, group] += K[mine].T @ V[of_all]
 
-        for_each(multiply, range(0, X.shape[0], TILE), threads)
+        for_each(multiply, range(0, X.shape[0], height), threads)
     check_finite(kernel, out)
     return out[:, 0] if groups is None else out
 
