@@ -10,9 +10,9 @@ from dcsvm_dask.kernels.matrix import kernel_matrix
 from dcsvm_dask.kernels.rows import Rows
 
 COLUMNS = 64
-"""Columns of the kernel matrix that are looked at ..."""
+"""Columns of the kernel matrix that are looked at."""
 FEW_COLUMNS = 8
-"""... after so many of them, of which it mostly takes no more."""
+"""Of these so many are looked at first: where rows see each other they mostly show it."""
 NOTHING = 1e-6
 """Kernel values up to this add nothing to a decision value."""
 SAME_ROW = 0.99

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels.bounds import CONFIDENCE, unit
+from dcsvm_dask.kernels.bounds import unit
 from dcsvm_dask.kernels.rows import Rows, is_sparse, squared_norms
 from dcsvm_dask.kernels.threads import for_each
 
@@ -31,7 +31,8 @@ def weights_of(Z: Rows, V: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(Z.T @ V)
     found = np.zeros((Z.shape[1], V.shape[1]))
     for start in range(0, Z.shape[0], TILE):
-        found += Z[start : start + TILE].astype(np.float64).T @ V[start : start + TILE]
+        with np.errstate(over="ignore", invalid="ignore"):  # callers look for such sums
+            found += Z[start : start + TILE].astype(np.float64).T @ V[start : start + TILE]
     return found
 
 
@@ -53,7 +54,8 @@ def times_weights(X: Rows, W: NDArray[np.float64], threads: int) -> NDArray[np.f
 
     def multiply(start: int) -> None:
         rows = X[start : start + TILE]
-        out[start : start + TILE] = (rows if is_sparse(rows) else rows.astype(np.float64)) @ W
+        with np.errstate(over="ignore", invalid="ignore"):
+            out[start : start + TILE] = (rows if is_sparse(rows) else rows.astype(np.float64)) @ W
 
     if (X.nnz if is_sparse(X) else X.size) * W.shape[1] <= LITTLE:
         threads = 1
@@ -64,11 +66,13 @@ def times_weights(X: Rows, W: NDArray[np.float64], threads: int) -> NDArray[np.f
 def sums_error(X: Rows, Z: Rows, v: NDArray[np.float64]) -> NDArray[np.float64]:
     """Bound the rounding error of every row's sum, shape (n,): that of float64.
 
+    Every sum of k terms is within k units of that of their sizes.
+
     Parameters
     ----------
     X : ndarray or CSR, shape (n, d), float32
     Z : ndarray or CSR, shape (m, d), float32
     v : ndarray, shape (m,), float64
     """
-    size = float(np.sqrt(squared_norms(Z)) @ np.abs(v))
-    return np.asarray(CONFIDENCE * unit(np.float64) * size * np.sqrt(squared_norms(X)))
+    size = float(np.sqrt(squared_norms(Z)) @ np.abs(v)) * np.sqrt(squared_norms(X))
+    return np.asarray(2.0 * unit(np.float64) * (Z.shape[0] + Z.shape[1]) * size)

@@ -91,7 +91,7 @@ def kernel_product(
     if kernel.is_linear:
         parts = pairwise(work.offsets.tolist())
         W = [weights_of(Z[start:stop], work.v[start:stop, None]) for start, stop in parts]
-        out = times_weights(X, np.hstack(W), threads)
+        out = times_weights(X, np.hstack([np.empty((Z.shape[1], 0)), *W]), threads)
         check_finite(kernel, out)
         return (out[:, 0] if groups is None else out), 0
     out = np.empty((X.shape[0], work.groups))

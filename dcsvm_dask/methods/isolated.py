@@ -15,9 +15,9 @@ from dcsvm_dask.storage.node import Record
 ROWS, MORE_ROWS = 2048, 65_536
 """Rows that are looked at first, and where they are isolated; samples, where there are more."""
 FEW_TIMES = 4
-"""With up to so many times the first number all are looked at, at once."""
+"""Up to so many times `ROWS` all rows are looked at, without a first look at some."""
 MANY = 0.5
-"""Share of support vectors below which rows see each other: of such a model all rows are some."""
+"""Share of support vectors from which on a sample is believed: rows may see rows outside of it."""
 
 
 def is_isolated(kernel: Kernel, n: int, support: int, take: Callable[[Any], Rows]) -> bool:
@@ -31,7 +31,7 @@ def is_isolated(kernel: Kernel, n: int, support: int, take: Callable[[Any], Rows
     take : callable
         Returns some of the rows.
     """
-    if not kernel.is_shift_invariant or support < MANY * n:
+    if not kernel.is_shift_invariant or (n > ROWS and support < MANY * n):
         return False
     looked_at = (MORE_ROWS,) if n <= FEW_TIMES * ROWS else (ROWS, MORE_ROWS)
     return all(is_identity(kernel, take(spread_rows(n, most))) for most in looked_at)

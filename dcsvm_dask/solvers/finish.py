@@ -143,6 +143,9 @@ def _solver(
     system[:m, :m] = K
     if dual.ridge is not None:
         system[range(m), range(m)] += dual.ridge[free]
+    # Beside huge kernel values those of the sum would pass for rounding.
+    size = float(np.abs(system[:m, :m]).max()) or 1.0
+    system[:m, :m] /= size
     if equality:
         system[:m, m] = system[m, :m] = 1.0
     factors, order, _ = dgetrf(system)  # without scipy's warnings, which threads share
@@ -153,7 +156,7 @@ def _solver(
 
     def solve(slope: Vector) -> Vector:
         right = np.zeros(m + equality)
-        right[:m] = -slope
+        right[:m] = -slope / size
         if inverse is not None:
             return np.asarray((inverse @ right)[:m])
         return np.asarray(dgetrs(factors, order, right)[0][:m])

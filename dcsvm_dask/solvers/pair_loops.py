@@ -15,16 +15,18 @@ from dcsvm_dask.kernels.vectors import INNER
 from dcsvm_dask.solvers.smo.loops import FAR
 from dcsvm_dask.solvers.smo.steps import pair_steps
 
-STEPS_OF_ROW, FIRST_STEPS_OF_ROW = 1000, 4
-"""Steps for each row after which a pair is left to another solver, and those before other ways are
-tried the first time, which is again when they have doubled.
-"""
-MOST_FREE, EXACT_FREE = 96, 48
-"""Free variables that are found by their equations, at most, and above which digits that nobody
-asked for cost more than they are worth.
-"""
+STEPS_OF_ROW = 1000
+"""Steps for each row after which a pair is left to another solver."""
+FIRST_STEPS_OF_ROW = 4
+"""Steps for each row of a first round; the next ones take as many as all before them."""
+ROUNDS = 24
+"""Rounds after which a pair is left to another solver."""
+MOST_FREE = 96
+"""Free variables, at most, that are found by their equations."""
+EXACT_FREE = 48
+"""Free variables, at most, that are made exact once the tolerance is met."""
 WORTH = 10.0
-"""Operations on free variables, as a share of those that steps have taken so far."""
+"""Operations on equations for each one that steps have taken so far, at most."""
 TAU = 1e-12
 """Least curvature of a step, as a share of the diagonal's."""
 # So often at most variables meet or leave their bounds while they are made exact.
@@ -33,6 +35,8 @@ _TO_FINISH = 12
 _ENOUGH = 1e-15
 # Of the largest diagonal value, what is added to each: some variables may depend on others.
 _RIDGE = 1e-12
+# Share of the variables' size by which equations may miss the sum of them.
+_ROUNDING = 1e-12
 
 
 @njit(cache=True, nogil=True)
@@ -51,8 +55,9 @@ def solve_pairs(
 ) -> None:
     """Solve the C-SVCs, with a bias, of pairs of classes, as far as a number of steps leads.
 
-    Steps have a gradient in float32, which begins anew from one in float64 as often as their number
-    has doubled. Few free variables are exact; where steps are many they are found by equations.
+    Rounds of steps have a gradient in float32, and each begins anew from one that is summed in
+    float64. Between rounds the free variables, if they are few, are looked for by their linear
+    equations (`_exchange`), and once the tolerance is met they are made exact.
 
     Parameters
     ----------
@@ -104,7 +109,7 @@ def solve_pairs(
             diagonal[k] = max(near[k, k], TAU * largest, 1e-30)
         most = STEPS_OF_ROW * size
         budget = FIRST_STEPS_OF_ROW * size
-        while True:
+        for _ in range(ROUNDS):
             for k in range(size):
                 lo[k] = -FAR if one[k] < upper[k] else np.float32(0.0)
                 hi[k] = FAR if one[k] > lower[k] else np.float32(0.0)
@@ -114,19 +119,29 @@ def solve_pairs(
                 *(0.5 * tol, budget, all_there),
             )[0]
             steps[p] += more
-            budget = steps[p]
-            for k in range(size):
-                G[k] = -1.0 if k < n else 1.0
-            for k in range(size):
-                if one[k] != 0.0:
-                    _add(G, one[k], K[a + k if k < n else b + k - n], a, b, n)
+            budget = max(budget, steps[p])
+            _sum(K, a, b, n, one, G)
             violation, bias, free = _state(one, G, lower, upper)
             found = violation <= tol
             stuck = more == 0 and not found  # float32 leads no nearer
+            value = _objective(one, G, n)
             work = np.inf if found or stuck else WORTH * steps[p] * size
-            if free**3 <= work and not (found and free > EXACT_FREE):
-                _exchange(K, a, b, n, lower, upper, one, G, _TO_FINISH if found else size, work)
-                violation, bias, free = _state(one, G, lower, upper)
+            if 0 < free <= (EXACT_FREE if found else MOST_FREE) and free**3 <= work:
+                point = one.copy()
+                _exchange(K, a, b, n, lower, upper, point, G, _TO_FINISH if found else size, work)
+                _sum(K, a, b, n, point, G)
+                other, its_bias, _ = _state(point, G, lower, upper)
+                # By sums from scratch: those of the exchange drift where variables are huge.
+                nearer = other < violation
+                if not found:
+                    nearer |= _objective(point, G, n) < value
+                if nearer and _keeps_sum(point, one):
+                    violation = other
+                    bias = its_bias
+                    for k in range(size):
+                        one[k] = point[k]
+                else:
+                    _sum(K, a, b, n, one, G)
             if violation <= tol or stuck or steps[p] >= most:
                 break
         states[p, 0] = violation
@@ -148,10 +163,13 @@ def _exchange(
 ) -> None:
     """Solve the equations of the free variables, of which some meet and others leave their bounds.
 
-    As `finish.finished`, in so many exchanges and operations at most: a step ends where a variable
-    meets its bound, which it keeps; of those that violate at their bounds the worst becomes free.
-    Points whose violation is smaller are kept; where operations are counted, far from the answer,
-    the last one is, too, of which the objective is smaller.
+    A primal active-set method, as `finish.finished` is. A step to the solution of the equations
+    ends where a variable meets its bound, which it then keeps; where none does, of the variables
+    that violate at their bounds the worst becomes free. Ends after `most` steps, or where they have
+    taken `work` operations.
+
+    Writes to beta and F, its gradient, the point of the smallest violation; where `work` is finite,
+    far from the answer, the last one. Gradients are brought up to date, not summed from scratch.
     """
     size = len(beta)
     nearest = _state(beta, F, lower, upper)[0]
@@ -207,8 +225,7 @@ def _exchange(
             free[worst] = True
         elif not nearer:
             break
-    # Not of a kernel that is not positive semi-definite, whose equations may lead uphill.
-    if work < np.inf and _objective(point, G, n) < _objective(beta, F, n):
+    if work < np.inf:
         _copy(point, G, beta, F)
 
 
@@ -228,8 +245,14 @@ def _newton_step(K: Any, a: Any, b: Any, n: Any, chosen: Any, G: Any) -> Any:
             A[k, i] = row[a + chosen[i] if chosen[i] < n else b + chosen[i] - n]
         A[k, m + 1] = -G[chosen[k]]
         largest = max(largest, A[k, k])
+    if not largest > 0.0:
+        return np.zeros(m)
     for k in range(m):
-        A[k, k] += _RIDGE * largest
+        # Beside huge kernel values those of the sum would pass for rounding.
+        for i in range(m):
+            A[k, i] /= largest
+        A[k, k] += _RIDGE
+        A[k, m + 1] /= largest
     for c in range(m + 1):
         top = c
         for k in range(c + 1, m + 1):
@@ -253,6 +276,16 @@ def _newton_step(K: Any, a: Any, b: Any, n: Any, chosen: Any, G: Any) -> Any:
         if not abs(found[c]) < np.inf:
             return np.zeros(m)
     return found[:m]
+
+
+@njit(**INNER)
+def _sum(K: Any, a: Any, b: Any, n: Any, beta: Any, F: Any) -> None:
+    """Sum the gradient of a point from scratch."""
+    for k in range(len(beta)):
+        F[k] = -1.0 if k < n else 1.0
+    for k in range(len(beta)):
+        if beta[k] != 0.0:
+            _add(F, beta[k], K[a + k if k < n else b + k - n], a, b, n)
 
 
 @njit(**INNER)
@@ -305,6 +338,17 @@ def _state(beta: Any, F: Any, lower: Any, upper: Any) -> tuple[float, float, int
     if not abs(m - M) < np.inf:
         return np.inf, 0.0, 0
     return max(0.0, m - M), middle / free if free > 0 else 0.5 * (m + M), free
+
+
+@njit(**INNER)
+def _keeps_sum(point: Any, one: Any) -> bool:
+    """Return whether two points have the same sum, but for rounding."""
+    apart = 0.0
+    total = 0.0
+    for k in range(len(one)):
+        apart += point[k] - one[k]
+        total += abs(point[k]) + abs(one[k])
+    return abs(apart) <= _ROUNDING * total
 
 
 @njit(**INNER)

@@ -23,7 +23,7 @@ Pair = tuple[int, int]
 PAIR_ROWS = 640
 """Rows of such a pair, at most."""
 LARGEST = 1e18
-"""Kernel value of a row with itself whose square float32 still holds."""
+"""Kernel values of rows with themselves are below this, whose square float32 still holds."""
 AT_A_TIME = 8
 """Pairs that a thread solves before it looks for others."""
 # Seconds: what takes less is done sooner by one thread.

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.svm import SVC
 
+from dcsvm_dask.estimators import DCSVC
 from dcsvm_dask.kernels import Kernel, kernel_matrix
 from dcsvm_dask.solvers import finish, solve_inner, solve_whole
 from dcsvm_dask.solvers.finish import MOST_FREE, finished
@@ -102,3 +104,13 @@ def test_many_free_variables_stay_as_they_are() -> None:
     found = solve_inner(K, dual, tol=1e-3)
     assert np.count_nonzero(found.beta) > MOST_FREE
     assert finished(K, dual, found, equality=False) is found
+
+
+def test_the_sum_of_variables_is_kept_beside_huge_kernel_values() -> None:
+    X = np.array([[3e3] * 5 + [-2763.0, -1042.0, -338.0], [3e3] * 5 + [-1106.0, -1654.0, -13.0]])
+    model = DCSVC(kernel="linear", C=np.inf).fit(X, [0, 1])
+    size = np.abs(model.dual_coef_).sum()
+    assert abs(model.dual_coef_.sum()) <= 1e-12 * size
+    wanted = SVC(kernel="linear", C=1.0, tol=1e-12).fit(X, [0, 1])  # all variables are below 1
+    np.testing.assert_allclose(model.dual_coef_, wanted.dual_coef_, rtol=1e-6)
+    np.testing.assert_allclose(model.intercept_, wanted.intercept_, rtol=1e-4)

@@ -13,8 +13,9 @@ from sklearn.svm import SVC
 
 from dcsvm_dask.estimators import DCSVC
 from dcsvm_dask.kernels import Kernel, kernel_matrix
-from dcsvm_dask.solvers import machines, small_pairs
+from dcsvm_dask.solvers import machines, small_pairs, violation_pair
 from dcsvm_dask.solvers.small_pairs import solve_small_pairs
+from dcsvm_dask.tasks import svc_dual
 
 # Twenty classes: of each digit even and odd rows, of different numbers.
 DIGITS, NUMBERS = load_digits(return_X_y=True)
@@ -113,8 +114,10 @@ def test_free_variables_are_found_by_equations_where_steps_are_many(load: Any, C
         assert abs(one.beta.sum()) <= 1e-9 * np.abs(one.beta).sum()
         f = K[np.ix_(own, own)] @ one.beta + one.bias
         primal = 0.5 * one.beta @ (f - one.bias) + C * np.maximum(0.0, 1.0 - y * f).sum()
+        size = np.abs(one.beta)
+        noise = 1e-14 * size @ np.abs(K[np.ix_(own, own)]) @ size
         # What the tolerance leaves of the gap: so much of it for each support vector.
-        assert -one.objective <= primal <= -one.objective + 1e-3 * np.abs(one.beta).sum() + 1e-9
+        assert -noise <= primal + one.objective <= 1e-3 * size.sum() + noise
 
 
 def test_a_kernel_that_is_not_positive_is_solved_within_the_tolerance() -> None:
@@ -131,6 +134,36 @@ def test_a_kernel_that_is_not_positive_is_solved_within_the_tolerance() -> None:
         assert one.objective < 0.0
         assert ((y * one.beta >= 0.0) & (y * one.beta <= 10.0)).all()
         np.testing.assert_allclose(one.gradient, K[np.ix_(own, own)] @ one.beta - y, atol=1e-8)
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-8])
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e2, 1e4])
+@pytest.mark.parametrize("kernel", [Kernel("linear"), Kernel("poly", 0.1, degree=2)])
+def test_what_is_told_is_true_whatever_the_size_of_kernel_values(
+    kernel: Kernel, size: float, tol: float
+) -> None:
+    X, y = load_wine(return_X_y=True)
+    rows, pairs = (size * X).astype(np.float32), [(0, 1), (0, 2), (1, 2)]
+    K = kernel_matrix(kernel, rows, dtype=np.float64)
+    found = solve_small_pairs(kernel, rows, y, np.full(len(y), 1e3), pairs, tol=tol)
+    for pair, (own, one) in found.items():
+        dual = svc_dual(np.where(y[own] == pair[0], 1.0, -1.0), 1e3)
+        gradient = K[np.ix_(own, own)] @ one.beta + dual.p
+        told = violation_pair(gradient, one.beta, dual)
+        noise = 1e-13 * float(np.max(K[np.ix_(own, own)] @ np.abs(one.beta), initial=1.0))
+        assert told <= tol + noise
+        assert abs(told - one.violation) <= noise
+        assert abs(one.beta.sum()) <= 1e-11 * np.abs(one.beta).sum()
+
+
+def test_a_gradient_does_not_drift_through_huge_variables() -> None:
+    X = np.float32([9999.568359375, 9999.9248046875, 10000.0341796875, 9999.6376953125, 9998.125])
+    y, kernel = np.array([0, 1, 1, 0, 0]), Kernel("poly", 1e-4, degree=2)
+    found = solve_small_pairs(kernel, X[:, None], y, np.full(5, 1e6), [(0, 1)], tol=1e-8)
+    for own, one in found.values():
+        K = kernel_matrix(kernel, X[own, None], dtype=np.float64)
+        gradient = K @ one.beta - np.where(y[own] == 0, 1.0, -1.0)
+        np.testing.assert_allclose(one.gradient, gradient, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("size", [1e4, 1e9, 1e30])
