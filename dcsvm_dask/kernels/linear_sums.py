@@ -74,5 +74,6 @@ def sums_error(X: Rows, Z: Rows, v: NDArray[np.float64]) -> NDArray[np.float64]:
     Z : ndarray or CSR, shape (m, d), float32
     v : ndarray, shape (m,), float64
     """
+    terms = int(np.diff(X.indptr).max(initial=0)) if is_sparse(X) else X.shape[1]
     size = float(np.sqrt(squared_norms(Z)) @ np.abs(v)) * np.sqrt(squared_norms(X))
-    return np.asarray(2.0 * unit(np.float64) * (Z.shape[0] + Z.shape[1]) * size)
+    return np.asarray(unit(np.float64) * (Z.shape[0] + terms) * size)

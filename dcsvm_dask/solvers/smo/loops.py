@@ -32,31 +32,32 @@ _f4 = np.float32
 _i4 = np.int32
 _u = np.uintp
 _FLAGS = {"contract", "reassoc", "nsz", "arcp"}
-_OPTIONS = {**INNER, "fastmath": _FLAGS, "error_model": "numpy"}
+_CHOICES = {"fastmath": _FLAGS, "error_model": "numpy"}
+_OPTIONS = {"cache": True, "nogil": True, **_CHOICES}
 # The smallest curvature that a choice reckons with, relative to the diagonal.
 _FLAT = np.float32(1e-6)
 
 
-@njit(**_OPTIONS)
+@njit(**INNER, **_CHOICES)
 def bits(value: Any) -> Any:
     """Return the bits of a non-negative float32, which are ordered as the floats are."""
     return _f4(value).view(_i4)
 
 
-@njit(**_OPTIONS)
+@njit(**INNER, **_CHOICES)
 def ordered_bits(value: Any) -> Any:
     """Return an integer that is ordered as float32 numbers of either sign are."""
     x = _f4(value).view(_i4)
     return _i4(x ^ _i4(_i4(x >> _i4(31)) & _i4(0x7FFFFFFF)))
 
 
-@njit(**_OPTIONS)
+@njit(**INNER, **_CHOICES)
 def _tagged(of: Any, k: Any) -> Any:
     """Put the position within the chunk into the lowest bits."""
     return _i4(_i4(of & _i4(-CHUNK)) | _i4(k & _u(CHUNK - 1)))
 
 
-@njit(**_OPTIONS)
+@njit(**INNER, **_CHOICES)
 def falling(g: Any, zone: Any, k: Any) -> Any:
     """Return the slope of variable k for a step down, given that for a step up."""
     if zone is None:
@@ -64,7 +65,7 @@ def falling(g: Any, zone: Any, k: Any) -> Any:
     return g - zone[k]
 
 
-@njit(**_OPTIONS)
+@njit(**INNER, **_CHOICES)
 def projected(g: Any, lo: Any, hi: Any, zone: Any, k: Any) -> Any:
     """Return the projected gradient of variable k, given its slope g for a step up."""
     if zone is None:
@@ -72,7 +73,7 @@ def projected(g: Any, lo: Any, hi: Any, zone: Any, k: Any) -> Any:
     return max(min(g, _f4(0)), lo[k]) + min(max(g - zone[k], _f4(0)), hi[k])
 
 
-@njit(**_OPTIONS)
+@njit(**INNER, **_CHOICES)
 def _box_gain(
     g: Any, lo: Any, hi: Any, zone: Any, k: Any, k_ij: Any, diagonal: Any, ratio: Any, inverse: Any
 ) -> Any:
@@ -81,7 +82,7 @@ def _box_gain(
     return left * left / max(diagonal - k_ij * (k_ij * inverse), _FLAT * diagonal)
 
 
-@njit(**_OPTIONS)
+@njit(**INNER, **_CHOICES)
 def _pair_gain(
     g: Any, hi: Any, k_ij: Any, twice: Any, diagonal: Any, g_i: Any, diagonal_i: Any
 ) -> Any:
