@@ -49,6 +49,8 @@ SETTINGS = "1:scale,10:scale,100:scale,1:8,10:64"
 TOL, CACHE_MB, TEST_ROWS, NEAR = 1e-3, 1000, 5000, 0.004
 LONG, LEAST_LONG, LEAST = 0.3, 1.0, 0.8
 """Seconds from which a ratio is to be at least 1, and the least one below that."""
+ENDED_AFTER = 1.0
+"""Seconds before which no peer is ended: the first fit of few rows takes longer than others."""
 AGAIN = 5
 """How often shorter fits are repeated, of which the best counts: the first loads code, too."""
 
@@ -78,7 +80,7 @@ def main() -> int:
                 if who == "ours":
                     limit = max([chosen.limit, *(2 * seconds for seconds in fits)])
                 else:
-                    limit = min([limit, *fits])
+                    limit = max(ENDED_AFTER, min([limit, *fits]))
             found.append({"set": name, "setting": setting, **compared(runs, chosen.limit)})
             print(line(found[-1]), flush=True)
     write(chosen.out, {"rows": chosen.rows, "tables": found})
