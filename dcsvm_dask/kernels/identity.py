@@ -13,6 +13,9 @@ COLUMNS = 64
 """Columns of the kernel matrix that are looked at."""
 FEW_COLUMNS = 8
 """Of these so many are looked at first: where rows see each other they mostly show it."""
+FEW_ROWS = 2048
+"""Below, values are in float64, as those of SVMs of so few rows: else float32 would be compiled for
+this alone."""
 NOTHING = 1e-6
 """Kernel values up to this add nothing to a decision value."""
 SAME_ROW = 0.99
@@ -51,7 +54,8 @@ def is_identity(kernel: Kernel, X: Rows) -> bool:
 
 def _alone(kernel: Kernel, X: Rows, columns: NDArray[np.int64]) -> float:
     """Return the share of columns that are those of the identity matrix."""
-    K = kernel_matrix(kernel, X, X[columns], dtype=np.float32)
+    dtype = np.float64 if X.shape[0] < FEW_ROWS else np.float32
+    K = kernel_matrix(kernel, X, X[columns], dtype=dtype)
     between = (K > NOTHING) & (K < SAME_ROW)
     other = (K < SAME_ROW).any(axis=0)  # where all rows are equal there is nothing to see
     return float((other & ~between.any(axis=0)).mean())

@@ -32,6 +32,8 @@ _ROUNDING = 1e-12
 _MATRICES = 1.57
 # Seconds: small SVMs are done sooner by one thread, which Python's lock does not keep waiting.
 _JOIN_AFTER = 0.03
+# Rows of the largest of such.
+_SMALL_ROWS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +308,9 @@ def solve_machines(
         with within(number):
             solve(number)
 
-    for_each(solve_within, range(len(machines)), side_by_side, after=_JOIN_AFTER)
+    # Others are not kept waiting for a large one.
+    after = _JOIN_AFTER if rows <= _SMALL_ROWS else 0.0
+    for_each(solve_within, range(len(machines)), side_by_side, after=after)
     return [found[number] for number in range(len(machines))]
 
 

@@ -138,8 +138,7 @@ def solve_pairs(
                 if nearer and _keeps_sum(point, one):
                     violation = other
                     bias = its_bias
-                    for k in range(size):
-                        one[k] = point[k]
+                    _copy(point, one)
                 else:
                     _sum(K, a, b, n, one, G)
             if violation <= tol or stuck or steps[p] >= most:
@@ -168,8 +167,8 @@ def _exchange(
     that violate at their bounds the worst becomes free. Ends after `most` steps, or where they have
     taken `work` operations.
 
-    Writes to beta and F, its gradient, the point of the smallest violation; where `work` is finite,
-    far from the answer, the last one. Gradients are brought up to date, not summed from scratch.
+    Writes to beta the point of the smallest violation; where `work` is finite, far from the answer,
+    the last one. F, the gradient at the start, follows the steps, by which it loses digits.
     """
     size = len(beta)
     nearest = _state(beta, F, lower, upper)[0]
@@ -177,13 +176,12 @@ def _exchange(
     for k in range(size):
         free[k] = lower[k] < beta[k] < upper[k]
     point = beta.copy()
-    G = F.copy()
     for _ in range(most):
         chosen = np.flatnonzero(free)
         work -= len(chosen) * (len(chosen) ** 2 / 3 + size)
         if not 0 < len(chosen) <= MOST_FREE or work < 0.0:
             break
-        step = _newton_step(K, a, b, n, chosen, G)
+        step = _newton_step(K, a, b, n, chosen, F)
         part = 1.0
         blocked = -1
         for k in range(len(chosen)):
@@ -198,26 +196,26 @@ def _exchange(
             point[i] = min(max(before + part * step[k], lower[i]), upper[i])
             if i == blocked:
                 point[i] = upper[i] if step[k] > 0.0 else lower[i]
-            _add(G, point[i] - before, K[a + i if i < n else b + i - n], a, b, n)
+            _add(F, point[i] - before, K[a + i if i < n else b + i - n], a, b, n)
         if blocked >= 0:
             free[blocked] = False
             continue
-        violation = _state(point, G, lower, upper)[0]
+        violation = _state(point, F, lower, upper)[0]
         nearer = violation < nearest
         if nearer:
             nearest = violation
-            _copy(point, G, beta, F)
+            _copy(point, beta)
         if violation <= _ENOUGH:
             break
         worst = -1
         middle = 0.0
         for i in chosen:
-            middle += G[i] / len(chosen)
+            middle += F[i] / len(chosen)
         off = 0.25 * violation
         for k in range(size):
-            away = middle - G[k] if point[k] < upper[k] else 0.0
+            away = middle - F[k] if point[k] < upper[k] else 0.0
             if point[k] > lower[k]:
-                away = max(away, G[k] - middle)
+                away = max(away, F[k] - middle)
             if not free[k] and away >= off:
                 off = away
                 worst = k
@@ -226,7 +224,7 @@ def _exchange(
         elif not nearer:
             break
     if work < np.inf:
-        _copy(point, G, beta, F)
+        _copy(point, beta)
 
 
 @njit(**INNER)
@@ -289,11 +287,10 @@ def _sum(K: Any, a: Any, b: Any, n: Any, beta: Any, F: Any) -> None:
 
 
 @njit(**INNER)
-def _copy(point: Any, G: Any, beta: Any, F: Any) -> None:
-    """Take a point and its gradient."""
+def _copy(point: Any, beta: Any) -> None:
+    """Take the variables of a point."""
     for k in range(len(beta)):
         beta[k] = point[k]
-        F[k] = G[k]
 
 
 @njit(**INNER)
