@@ -73,7 +73,7 @@ def main() -> int:
     options.add_argument("--picture", type=Path)
     options.add_argument("--out", type=Path, default=Path("budgeted.json"))
     chosen = options.parse_args()
-    warm_up(budget=True)
+    warm_up(["dense", "box", "budget"])
     found: dict[str, Figures] = {}
     with threadpool_limits(1):
         for name in chosen.sets.split(","):

@@ -24,7 +24,7 @@ from dcsvm_dask.readers.frames import is_frame
 from dcsvm_dask.readers.open import find_format, source_parts
 from dcsvm_dask.readers.preparing.choices import AUTO
 from dcsvm_dask.runtime.announcer import Announcer
-from dcsvm_dask.runtime.compilation import COMPILING, announced, warm_up
+from dcsvm_dask.runtime.compilation import COMPILING, announced, parts_of_run, warm_up
 from dcsvm_dask.runtime.execution import Execution, on_client
 from dcsvm_dask.runtime.session import LINEAR_SOLVER, SIGNED_LINEAR_SOLVER
 from dcsvm_dask.storage.dataset import DataSet, is_data_set
@@ -234,10 +234,8 @@ def _carried(
     if own["class_weight"] is not None:
         usual["class_weight"] = own["class_weight"]
     with clock.without_compilation():
-        needed = {LINEAR_SOLVER, SIGNED_LINEAR_SOLVER, "free_bias"}
-        needed |= {*_compiled_for(Training(**usual), data)}
-        needed |= set() if has_classes else {"kinks"}
-        warm_up(lambda: say(COMPILING), **dict.fromkeys(needed, True))
+        parts = _compiled_for(Training(**usual), data)
+        warm_up((*parts, LINEAR_SOLVER, SIGNED_LINEAR_SOLVER, "free_bias"), lambda: say(COMPILING))
     C, gamma = usual.pop("C"), Training().gamma_for(data)
     share = f"{data.n_rows:,} rows to train on, {test.n_rows:,} held out"
     say(
@@ -302,10 +300,11 @@ def _carried(
 
 
 def _compiled_for(training: Training, data: DataSet) -> tuple[str, ...]:
-    """Return what the training needs compiled beside what all need."""
+    """Return what the training needs compiled: parts, as `warm_up` takes them."""
     settings, _, shape = training.settle(data)
-    method = BEGUN[training.method]
-    return () if method.is_one_set(settings, shape) else method.compiles
+    method, kinks = BEGUN[training.method], settings.make_task().has_kinks
+    parts = parts_of_run(sparse=shape.sparse, bias=settings.fit_intercept, kinks=kinks)
+    return parts if method.is_one_set(settings, shape) else (*parts, *method.compiles)
 
 
 def _of_search(found: list[Scored], best: Scored) -> dict[str, Any]:

@@ -358,7 +358,8 @@ def plan_on(
     if probe is None and not BEGUN[settings.method].is_timed:
         return planned
     how = {} if probe is None else probe.layers[0].nodes[0].arguments
-    warm_up(lambda: said(f"{COMPILING}, then kernel values are timed"))
+    parts = ("sparse" if shape.sparse else "dense", "pairs" if settings.fit_intercept else "box")
+    warm_up(parts, lambda: said(f"{COMPILING}, then kernel values are timed"))
     with threadpool_limits(1):  # as on workers
         seen = seen_by(dataset, settings.options, settings.seed)
         measured = Measured.of(probe_rows(settings, seen, seen.rows, **how))

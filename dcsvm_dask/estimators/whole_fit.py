@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from dcsvm_dask.runtime.compilation import first_compiled
+from dcsvm_dask.runtime.compilation import COMPILING, first_compiled
 
 LOGGER = logging.getLogger("dcsvm_dask")
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -36,4 +36,4 @@ def whole_or_as_before(method: Method) -> Method:
 
 
 def _say() -> None:
-    LOGGER.warning("dcsvm_dask compiles solvers for the first time: up to half a minute, once")
+    LOGGER.warning("dcsvm_dask is %s", COMPILING)

@@ -24,7 +24,7 @@ from dcsvm_dask.kernels.order import kd_order
 from dcsvm_dask.kernels.product import kernel_product, product_error_bound
 from dcsvm_dask.kernels.products import kernel_products
 from dcsvm_dask.kernels.rows import Rows, is_sparse, stacked, stored_for_speed, stored_like
-from dcsvm_dask.kernels.warm import warm_up, warm_up_matrix, warm_up_products
+from dcsvm_dask.kernels.warm import warm_up, warm_up_l1, warm_up_matrix, warm_up_products
 
 __all__ = [
     "GAMMA_RULES",
@@ -60,6 +60,7 @@ __all__ = [
     "stored_for_speed",
     "stored_like",
     "warm_up",
+    "warm_up_l1",
     "warm_up_matrix",
     "warm_up_products",
 ]

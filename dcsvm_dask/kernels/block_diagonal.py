@@ -12,14 +12,22 @@ from dcsvm_dask.kernels.columns import (
     MOST_DIFFERENCES,
     ROWS,
     row_tile,
-    storage_arguments,
     widest_radius,
 )
 from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.kinds import LN2, SQUARED_DISTANCE
 from dcsvm_dask.kernels.product import check_finite, kernel_product
 from dcsvm_dask.kernels.rows import Rows, check_pair, is_sparse
-from dcsvm_dask.kernels.tiles import DIFFERENCES, PRODUCTS, tile_work
+from dcsvm_dask.kernels.tiles import (
+    L1_DIFFERENCES,
+    PRODUCTS,
+    DenseTile,
+    Function,
+    Into,
+    by_differences,
+    by_l1_distances,
+    by_products,
+)
 from dcsvm_dask.kernels.vectors import INNER, SUM_FLAGS
 
 Vector = NDArray[np.float64]
@@ -72,12 +80,13 @@ def block_diagonal_product(
         d = X.shape[1]
         # A tile of equal rows is of the kind of all that are narrow.
         like = row_tile(kernel, np.repeat(X[:1], ROWS, axis=0), np.float32, all_features=True)
-        centred = kernel.kind.argument == SQUARED_DISTANCE and like.kernel[1] == PRODUCTS
+        centred = kernel.kind.argument == SQUARED_DISTANCE and like.how == PRODUCTS
         widest = widest_radius(kernel, PRODUCTS, d) if centred else np.inf
         left = np.zeros(len(blocks), np.bool_)
+        l1 = True if like.how == L1_DIFFERENCES else None
         _sum_blocks(
-            *like.kernel, centred, widest, d <= MOST_DIFFERENCES, *like.sparse, X, members, borders,
-            *storage_arguments(Z), offsets, v, blocks, like.chunk, ROWS, out, left,
+            like.function, like.how, l1, centred, widest, d <= MOST_DIFFERENCES, X, members,
+            borders, Z, offsets, v, blocks, like.chunk, ROWS, out, left,
         )  # fmt: skip
         blocks = blocks[left]
     for g in blocks:
@@ -114,26 +123,16 @@ def _take(X: Any, rows: Any, centre: Any, F: Any, squares: Any) -> float:
 
 @njit(cache=True, nogil=True)
 def _sum_blocks(
-    argument: Any,
-    how: Any,
     function: Any,
-    scale: Any,
-    degree: Any,
-    coef0: Any,
+    how: Any,
+    l1: Any,
     centred: bool,
     widest: float,
     few: bool,
-    position: Any,
-    rare_start: Any,
-    rare_row: Any,
-    rare_value: Any,
     X: Any,
     members: Any,
     borders: Any,
     Z: Any,
-    data: Any,
-    indices: Any,
-    indptr: Any,
     offsets: Any,
     v: Any,
     blocks: Any,
@@ -142,13 +141,19 @@ def _sum_blocks(
     out: Any,
     left: Any,
 ) -> None:
-    """Sums of the rows of each block, in tiles as `row_tile` makes them; float64 ones are left."""
+    """Sums of the rows of each block, in tiles as `row_tile` makes them; float64 ones are left.
+
+    With L1 distances, where `l1` is not None, it is compiled by itself.
+    """
     d = X.shape[1]
     origin, mean = np.zeros(d, np.float32), np.zeros(d, np.float32)
     no_spread, no_block = np.empty(0), np.empty((0, 0), np.float32)
     column = np.int64(0)  # a literal 0 would be a type of its own
     stop, group = np.zeros(1, np.int64), np.zeros(1, np.int64)
     every, none, all_count = np.empty(0, np.int64), np.empty(0), np.ones(d)
+    of_differences = Function(
+        function.function, np.float32(-0.5) * function.scale, function.degree, function.coef0
+    )
     for q in range(len(blocks)):
         g = blocks[q]
         own, w = np.arange(offsets[g], offsets[g + 1]), v[offsets[g] : offsets[g + 1]]
@@ -157,7 +162,7 @@ def _sum_blocks(
             rows = members[start : min(start + most_rows, borders[g + 1])]
             n = len(rows)
             F, a = np.empty((d, n), np.float32), np.zeros(n)
-            centre, own_how, own_scale = origin, how, scale
+            centre, apart, own_function = origin, how != PRODUCTS, function
             if centred:
                 _mean(X, rows, mean)
                 centre = mean
@@ -165,18 +170,21 @@ def _sum_blocks(
                 if not few:
                     left[q] = True
                     break
-                centre, own_how, own_scale = origin, DIFFERENCES, np.float32(-0.5) * scale
+                centre, apart, own_function = origin, True, of_differences
                 _take(X, rows, centre, F, a)
+            shifted = centred and not apart
             for i in range(n):
-                a[i] *= -0.5 if own_how == PRODUCTS and centred else 0.0
-            counted = all_count if own_how == PRODUCTS and centred else none
+                a[i] *= -0.5 if shifted else 0.0
             sums = np.zeros((1, n))
-            tile_work(
-                argument, own_how, function, own_scale, degree, coef0, F, a, centre, d, every,
-                counted, position, rare_start, rare_row, rare_value, Z, data, indices, indptr, own,
-                w, no_spread, stop, group, chunk, sums, no_spread, no_block, column,
-            )  # fmt: skip
+            tile = DenseTile(F, a, centre, d, every, all_count if shifted else none)
+            into = Into(w, no_spread, stop, group, sums, no_spread, no_block, column)
+            if l1 is not None:
+                by_l1_distances(own_function, tile, Z, own, chunk, into)
+            elif apart:
+                by_differences(own_function, tile, Z, own, chunk, into)
+            else:
+                by_products(own_function, tile, Z, own, chunk, into)
             for i in range(n):
                 # What rounding `a` did is put right, to first order.
-                slip = np.float64(own_scale) * (a[i] - np.float64(np.float32(a[i])))
+                slip = np.float64(own_function.scale) * (a[i] - np.float64(np.float32(a[i])))
                 out[rows[i]] = sums[0, i] * (1 + LN2 * slip)

@@ -13,7 +13,20 @@ from dcsvm_dask.kernels.bounds import decay_error, decay_radius
 from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.kinds import INNER_PRODUCT, L1_DISTANCE, LN2, SQUARED_DISTANCE
 from dcsvm_dask.kernels.rows import Rows, is_sparse, row_sums, squared_norms
-from dcsvm_dask.kernels.tiles import DIFFERENCES, LOOPS, PRODUCTS, SPARSE, SPLIT
+from dcsvm_dask.kernels.tiles import (
+    DIFFERENCES,
+    L1_DIFFERENCES,
+    LOOPS,
+    PRODUCTS,
+    SPARSE,
+    SPLIT,
+    WAYS,
+    Csr,
+    DenseTile,
+    Function,
+    Into,
+    SparseTile,
+)
 from dcsvm_dask.kernels.varying import varying_features
 from dcsvm_dask.kernels.whole_numbers import small_whole_numbers
 
@@ -44,24 +57,12 @@ ERROR_WITH_FEW, ERROR_WITH_MANY = 2.0**-20, 2.0**-18
 class RowTile:
     """A run of rows, feature by feature."""
 
-    kernel: tuple[Any, ...]
-    """(argument, how, function, scale, degree, coef0), as `tile_work` takes them."""
-    F: NDArray[Any]
-    """Shape (features, rows), less the centre; for CSR those that are not rare."""
-    a: NDArray[Any]
-    """What each row adds to products, float64, shape (rows,): they become -1/2 times distances."""
+    how: int
+    """How they meet others: a key of `WAYS`."""
+    function: Function
+    rows: DenseTile | SparseTile
     correction: Vector
     """Factors that put right, to first order, the rounding of `a` to the precision of the tile."""
-    centre: NDArray[Any]
-    """What was taken from each row, shape (d,)."""
-    width: int
-    """Features whose products are summed in the precision of the tile."""
-    features: NDArray[np.int64]
-    """Those of F where others have the same value in all rows, which is that of the centre."""
-    counted: Vector
-    """By how much each feature counts in what a column adds, as `gather` takes them."""
-    sparse: tuple[NDArray[Any], ...]
-    """(position, rare_start, rare_row, rare_value), as `sparse_products` takes them."""
     radius: float
     """Largest norm of a row as stored (of L1 distances: L1 norm); 0 where differences are taken."""
     terms: int
@@ -70,21 +71,29 @@ class RowTile:
     """Whether products have no error, as those of small whole numbers."""
 
     @property
-    def arguments(self) -> tuple[Any, ...]:
-        """The leading arguments of `tile_work`."""
-        dense = self.F, self.a, self.centre, self.width, self.features, self.counted
-        return *self.kernel, *dense, *self.sparse
+    def dtype(self) -> np.dtype[Any]:
+        """The precision of products and kernel values."""
+        return self.rows.F.dtype
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.rows.F.shape[1]
 
     @property
     def chunk(self) -> int:
         """Columns to take at a time: half a megabyte of values, 4 MB of gathered rows."""
-        features, rows = self.F.shape
+        features, rows = self.rows.F.shape
         most = 256
-        if self.kernel[1] == SPLIT:  # values are in float64, too
+        if self.how == SPLIT:  # values are in float64, too
             rows *= 2
-        if self.kernel[1] == PRODUCTS:
-            most = min(most, max(2**20 // (features * self.F.itemsize), 16))
+        if self.how == PRODUCTS:
+            most = min(most, max(2**20 // (features * self.dtype.itemsize), 16))
         return 4 * min(max(2**15 // rows, 16), most)
+
+    def meet(self, Z: NDArray[Any] | Csr, chosen: Index, into: Into) -> None:
+        """Sum or write down the kernel values with the chosen rows of Z; see `stored`."""
+        WAYS[self.how](self.function, self.rows, Z, chosen, self.chunk, into)
 
 
 def tile_ranges(X: Rows, *, compact: bool = False, rows: int = ROWS) -> Iterator[tuple[int, int]]:
@@ -123,11 +132,9 @@ def row_tile(
     dtype = np.dtype(dtype)
     if is_sparse(X):
         how, terms, centre = SPARSE, int(np.diff(X.indptr).max()), np.zeros(X.shape[1], dtype)
-        rows, sparse = _by_feature(X, dtype)
-        norms = _norms(kernel, X)
+        rows, norms = X, _norms(kernel, X)
         features = np.empty(0, np.int64)
     else:
-        sparse = _no_features(dtype)
         argument = kernel.kind.argument
         features = np.empty(0, np.int64)
         if not all_features:
@@ -137,7 +144,7 @@ def row_tile(
         rows = _less(X, features, centre)
         terms = rows.shape[1]
         norms = _norms(kernel, rows)
-    radius = 0.0 if how == DIFFERENCES else float(norms.max())
+    radius = 0.0 if how in (DIFFERENCES, L1_DIFFERENCES) else float(norms.max())
     decays = kernel.is_shift_invariant and dtype == np.float32
     if decays and radius > widest_radius(kernel, how, terms):
         if how in (PRODUCTS, SPARSE) and whole is not None and small_whole_numbers(X) and whole():
@@ -146,24 +153,23 @@ def row_tile(
                 centre = np.zeros_like(centre)
                 rows = _less(X, features, centre)
                 norms = _norms(kernel, X)
-            return _tile(
-                kernel, how, rows, norms, centre, features, sparse, radius, terms, exact=True
-            )
+            return _tile(kernel, how, rows, norms, centre, features, radius, terms, exact=True)
         if how != PRODUCTS or terms > MOST_DIFFERENCES:
             split = _split(kernel, X - centre, norms, centre) if how == PRODUCTS else None
             return row_tile(kernel, X, np.float64) if split is None else split
         how, radius = DIFFERENCES, 0.0
         centre = _centre(X, features, dtype, mean=False)
         rows = _less(X, features, centre)
-    return _tile(kernel, how, rows, norms, centre, features, sparse, radius, terms)
+    return _tile(kernel, how, rows, norms, centre, features, radius, terms)
 
 
 def _way(argument: int, features: int, dtype: np.dtype[Any], *, alone: bool) -> int:
     """Return how dense rows meet, as long as they do not lie too far apart."""
     if argument == INNER_PRODUCT:
         return LOOPS if alone else PRODUCTS
-    few = alone or _prefers_differences(features, dtype)
-    return DIFFERENCES if few or argument == L1_DISTANCE else PRODUCTS
+    if argument == L1_DISTANCE:
+        return L1_DIFFERENCES
+    return DIFFERENCES if alone or _prefers_differences(features, dtype) else PRODUCTS
 
 
 def _centre(X: Rows, features: Index, dtype: np.dtype[Any], *, mean: bool) -> NDArray[Any]:
@@ -203,9 +209,8 @@ def _split(
         if decay_error(kernel, np.float32, width, radius) <= ERROR_WITH_MANY:
             padded = np.zeros((n, width * len(starts)), rows.dtype)
             padded[:, :d] = rows
-            sparse = _no_features(rows.dtype)
             every = np.empty(0, np.int64)
-            return _tile(kernel, SPLIT, padded, norms, centre, every, sparse, radius, width)
+            return _tile(kernel, SPLIT, padded, norms, centre, every, radius, width)
     return None
 
 
@@ -219,20 +224,16 @@ def _prefers_differences(features: int, dtype: np.dtype[Any]) -> bool:
     return dtype == np.float32 and features <= ALWAYS_DIFFERENCES
 
 
-def storage_arguments(Z: Rows) -> tuple[NDArray[Any], ...]:
-    """Return Z as `tile_work` takes it: (dense, data, indices, indptr), unused ones empty."""
-    if is_sparse(Z):
-        return (
-            np.empty((0, 0), Z.data.dtype),
-            Z.data,
-            Z.indices.astype(np.int32, copy=False),
-            Z.indptr.astype(np.int64, copy=False),
-        )
-    return Z, np.empty(0, Z.dtype), np.empty(0, np.int32), np.empty(0, np.int64)
+def stored(Z: Rows) -> NDArray[Any] | Csr:
+    """Return rows as `RowTile.meet` takes them."""
+    if not is_sparse(Z):
+        return Z
+    indices = Z.indices.astype(np.int32, copy=False)
+    return Csr(Z.data, indices, Z.indptr.astype(np.int64, copy=False))
 
 
-def _by_feature(X: Rows, dtype: np.dtype[Any]) -> tuple[NDArray[Any], tuple[NDArray[Any], ...]]:
-    """Return the features that are not rare, dense, as rows; and where every feature went."""
+def _sparse_tile(X: Rows, dtype: np.dtype[Any], own: Vector, argument: int) -> SparseTile:
+    """Return CSR rows by feature: those that are not rare dense, and where every feature went."""
     n = X.shape[0]
     count = np.bincount(X.indices, minlength=X.shape[1])
     common = np.flatnonzero(RARE * count >= n)
@@ -249,12 +250,9 @@ def _by_feature(X: Rows, dtype: np.dtype[Any]) -> tuple[NDArray[Any], tuple[NDAr
     order = np.flatnonzero(~dense)
     order = order[np.argsort(X.indices[order], kind="stable")]
     start = np.append(0, np.cumsum(count[rare]))
-    return by_feature.T, (position, start, row[order], X.data[order].astype(dtype))
-
-
-def _no_features(dtype: np.dtype[Any]) -> tuple[NDArray[Any], ...]:
-    nothing = np.empty(0, np.int32)
-    return nothing, np.empty(0, np.int64), nothing, np.empty(0, dtype)
+    value = X.data[order].astype(dtype)
+    l1, inner = argument == L1_DISTANCE, argument == INNER_PRODUCT
+    return SparseTile(by_feature, own, position, start, row[order], value, l1, inner)
 
 
 def _norms(kernel: Kernel, rows: Rows) -> Vector:
@@ -269,32 +267,35 @@ def _norms(kernel: Kernel, rows: Rows) -> Vector:
 def _tile(
     kernel: Kernel,
     how: int,
-    rows: NDArray[Any],
+    rows: Rows,
     norms: Vector,
     centre: NDArray[Any],
     features: Index,
-    sparse: tuple[NDArray[Any], ...],
     radius: float,
     terms: int,
     *,
     exact: bool = False,
 ) -> RowTile:
-    to = centre.dtype.type
-    kind = kernel.kind
+    to, kind = centre.dtype.type, kernel.kind
     scale, coef0 = to(kernel.gamma / kind.unit), to(kernel.coef0 / kind.unit)
-    own = np.zeros(len(rows))
-    if kind.is_shift_invariant and how == DIFFERENCES:
+    own, apart = np.zeros(rows.shape[0]), how in (DIFFERENCES, L1_DIFFERENCES)
+    if kind.is_shift_invariant and apart:
         scale = -scale
     elif kind.is_shift_invariant:
         scale = to(2 * kernel.gamma / kind.unit)
         own = -0.5 * (norms if kind.argument == L1_DISTANCE else norms**2)
-    arguments = (kind.argument, how, kind.function, scale, int(kernel.degree), coef0)
-    F = np.ascontiguousarray(rows.T)
-    slip = np.zeros(len(rows)) if how == SPLIT else own - own.astype(centre.dtype)
+    function = Function(kind.function, scale, int(kernel.degree), coef0)
+    slip = np.zeros(len(own)) if how == SPLIT else own - own.astype(centre.dtype)
     correction = 1 + LN2 * float(scale) * slip
-    counted = np.ones(0 if how == DIFFERENCES or kind.argument == INNER_PRODUCT else len(centre))
-    if how == DIFFERENCES and len(features):
-        counted = np.full(len(centre), -2.0)  # b is -1/2 of it; the features' own are there already
-        counted[features] = 0.0
-    into = arguments, F, own, correction, centre, terms, features, counted, sparse
-    return RowTile(*into, radius, terms, exact)
+    made: DenseTile | SparseTile
+    if is_sparse(rows):
+        made = _sparse_tile(rows, centre.dtype, own, kind.argument)
+    else:
+        counted = np.ones(0 if apart or kind.argument == INNER_PRODUCT else len(centre))
+        if apart and len(features):
+            # b is -1/2 of it; the features' own are there already
+            counted = np.full(len(centre), -2.0)
+            counted[features] = 0.0
+        F = np.ascontiguousarray(rows.T)
+        made = DenseTile(F, own, centre, terms, features, counted)
+    return RowTile(how, function, made, correction, radius, terms, exact)

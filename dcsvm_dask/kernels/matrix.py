@@ -11,13 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels.bounds import CONFIDENCE, decay_error, dot_error, unit, whole_sums_error
-from dcsvm_dask.kernels.columns import ROWS, row_tile, storage_arguments, tile_ranges
+from dcsvm_dask.kernels.columns import ROWS, row_tile, stored, tile_ranges
 from dcsvm_dask.kernels.far import segments
 from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.kinds import L1_DISTANCE
+from dcsvm_dask.kernels.mirror import mirror, mirror_tile
 from dcsvm_dask.kernels.rows import Rows, check_pair, check_rows, is_sparse, squared_norms
 from dcsvm_dask.kernels.threads import for_each
-from dcsvm_dask.kernels.tiles import mirror, mirror_tile, tile_work
+from dcsvm_dask.kernels.tiles import written
 from dcsvm_dask.kernels.whole_numbers import small_whole_numbers
 
 MIRRORED = 1024
@@ -98,7 +99,7 @@ def counted_kernel_matrix(
         If the shapes of X and Z do not fit.
     """
     X, other = (check_rows(X, "X"),) * 2 if Z is None else check_pair(X, Z)
-    storage = storage_arguments(X)
+    storage = stored(X)
     n, m = X.shape[0], other.shape[0]
     everything = np.arange(n)
     far = None
@@ -110,8 +111,6 @@ def counted_kernel_matrix(
             out.fill(0)
     else:
         out = np.empty((n, m), dtype=dtype) if far is None else np.zeros((n, m), dtype=dtype)
-    nowhere, nothing = np.empty((0, 0)), np.empty(0)
-    none = np.empty(0, np.int64)
     computed: list[int] = []
     is_whole = cache(partial(small_whole_numbers, X))
 
@@ -126,22 +125,9 @@ def counted_kernel_matrix(
             near = far.columns(kernel.value(gaps) >= least)
             chosen = near[np.searchsorted(near, first) :]
         computed.append(len(chosen) * (stop - start))
-        direct = tile.F.dtype == out.dtype
-        block = out if direct else np.empty((n, stop - start), tile.F.dtype)
-        tile_work(
-            *tile.arguments,
-            *storage,
-            chosen,
-            nothing,
-            nothing,
-            none,
-            none,
-            tile.chunk,
-            nowhere,
-            nothing,
-            block,
-            start if direct else 0,
-        )
+        direct = tile.dtype == out.dtype
+        block = out if direct else np.empty((n, stop - start), tile.dtype)
+        tile.meet(storage, chosen, written(block, start if direct else 0))
         if not direct:
             out[chosen, start:stop] = block[chosen]
         if far is not None and Z is None:
@@ -202,7 +188,7 @@ def matrix_sums_error(kernel: Kernel, X: Rows) -> SumsError:
         tile = row_tile(kernel, X[start:stop], np.float32, whole=is_whole)
         exact |= tile.exact
         if not tile.exact:
-            largest = max(largest, decay_error(kernel, tile.F.dtype, tile.terms, tile.radius))
+            largest = max(largest, decay_error(kernel, tile.dtype, tile.terms, tile.radius))
     one = largest + unit(np.float32)  # of float64 tiles, too, the matrix has float32 values
 
     def bound(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.bounds import CONFIDENCE, decay_error, dot_error, unit, whole_sums_error
-from dcsvm_dask.kernels.columns import RowTile, row_tile, storage_arguments, tile_ranges
+from dcsvm_dask.kernels.columns import RowTile, row_tile, stored, tile_ranges
 from dcsvm_dask.kernels.far import Segments, affordable, segments
 from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.kinds import L1_DISTANCE
@@ -20,7 +20,7 @@ from dcsvm_dask.kernels.matrix import threads_for
 from dcsvm_dask.kernels.rows import Rows, check_pair, is_sparse, squared_norms
 from dcsvm_dask.kernels.sampled_errors import in_question, sample, seen_share
 from dcsvm_dask.kernels.threads import for_each
-from dcsvm_dask.kernels.tiles import tile_work
+from dcsvm_dask.kernels.tiles import Into
 from dcsvm_dask.kernels.whole_numbers import small_whole_numbers
 
 Vector = NDArray[np.float64]
@@ -109,7 +109,7 @@ def kernel_product(
         tile = row_tile(kernel, rows, dtype, whole=work.is_whole)
         out[start:stop], bound = work.sums(tile, chosen, bounded=tol is not None)
         computed.append(rows.shape[0] * len(chosen))
-        if tol is not None and tile.F.dtype == np.float32:
+        if tol is not None and tile.dtype == np.float32:
             bounds[start:stop] = bound
 
     def sum_exactly(rows: NDArray[np.int64]) -> None:
@@ -193,7 +193,7 @@ class _Product:
         self.budget = budget
         self.columns = np.flatnonzero(self.v)
         self.is_whole = cache(partial(small_whole_numbers, Z))
-        self.storage = storage_arguments(Z)
+        self.storage = stored(Z)
         self.segments: Segments | None = None
         if budget > 0 and kernel.is_shift_invariant and not is_sparse(Z):
             self.segments = segments(Z, self.columns, self.v[self.columns])
@@ -211,40 +211,29 @@ class _Product:
         self, tile: RowTile, chosen: NDArray[np.int64], *, bounded: bool = False
     ) -> tuple[Vector, Vector]:
         """Return the sums over the chosen columns, (rows, groups), and if asked their bounds."""
-        rows = tile.F.shape[1]
+        rows = tile.n_rows
         stops = np.searchsorted(chosen, self.offsets[1:])
         used = np.flatnonzero(np.diff(stops, prepend=0))
         sums = np.zeros((self.groups, rows))
         spread = np.zeros(rows if bounded else 0)
         v = self.v[chosen]
         of_errors = np.empty(0) if not bounded else np.abs(v) if tile.exact else v**2
-        tile_work(
-            *tile.arguments,
-            *self.storage,
-            chosen,
-            v,
-            of_errors,
-            stops[used],
-            used,
-            tile.chunk,
-            sums,
-            spread,
-            np.empty((0, 0), tile.F.dtype),
-            0,
-        )
+        nowhere = np.empty((0, 0), tile.dtype)
+        into = Into(v, of_errors, stops[used], used, sums, spread, nowhere, 0)
+        tile.meet(self.storage, chosen, into)
         sums *= tile.correction
         if bounded and tile.exact:
             return sums.T, whole_sums_error(spread, float(np.abs(v).sum()))
         if bounded:
             if self.norms is None:
-                one = decay_error(self.kernel, tile.F.dtype, tile.terms, tile.radius)
+                one = decay_error(self.kernel, tile.dtype, tile.terms, tile.radius)
                 spread = one * np.sqrt(spread)
             else:
                 norms = self.norms[chosen]
-                each = dot_error(self.kernel, tile.F.dtype, tile.terms, tile.radius, norms)
+                each = dot_error(self.kernel, tile.dtype, tile.terms, tile.radius, norms)
                 spread = np.full(rows, np.sqrt(v**2 @ each**2))
             # Errors that all values share (of the rounded gamma, above all) scale the sums.
-            shared = unit(tile.F.dtype) * np.abs(sums).sum(axis=0)
+            shared = unit(tile.dtype) * np.abs(sums).sum(axis=0)
             spread = CONFIDENCE * spread + shared
         return sums.T, spread
 

@@ -22,8 +22,7 @@ class Asked(NamedTuple):
     """Which rows of a kernel matrix are there, and what computes the others; see `ask`."""
 
     place: NDArray[np.int64]
-    """Where each row is in the memory, shape (n,); -1: it is not there. Empty: all are, in their
-    order."""
+    """Where each row is in the memory, shape (n,); -1: it is not there."""
     order: NDArray[np.int64]
     """The rows that are there, in the order in which they were asked for."""
     number: NDArray[np.int64]
@@ -36,13 +35,6 @@ class Asked(NamedTuple):
     """The diagonal of the matrix, shape (n,)."""
     kind: tuple[int, int, float, int, float]
     """(argument, function, scale, degree, coef0); the last four as `to_values` takes them."""
-
-
-def whole_matrix() -> Asked:
-    """Return what stands for a matrix of which all rows are there."""
-    nothing = np.empty(0, np.int64)
-    F, diagonal = np.empty((0, 0), np.float32), np.empty(0)
-    return Asked(nothing, nothing, nothing, 0, F, diagonal, (0, 0, 0.0, 0, 0.0))
 
 
 @njit(**INNER, fastmath=SUM_FLAGS)
@@ -69,8 +61,11 @@ def _arguments(F: Any, i: Any, start: Any, argument: Any, T: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def ask(K: Any, asked: Any, i: Any) -> Any:
-    """Return where row i of the kernel matrix is in K, computed if it was not there."""
-    if len(asked.place) == 0:
+    """Return where row i of the kernel matrix is in K, computed if it was not there.
+
+    Where `asked` is None all rows are there, in their order; this is compiled by itself.
+    """
+    if asked is None:
         return i
     at = asked.place[i]
     if at >= 0:

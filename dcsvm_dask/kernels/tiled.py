@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels.columns import RARE, TILE_VALUES, RowTile, storage_arguments
+from dcsvm_dask.kernels.columns import RARE, TILE_VALUES, RowTile, stored
 from dcsvm_dask.kernels.rows import Rows, is_sparse
-from dcsvm_dask.kernels.tiles import tile_work
+from dcsvm_dask.kernels.tiles import written
 
 WIDTH = 1024
 """Rows of a tile: wide, as few others meet them at a time; fewer of very long sparse rows."""
@@ -47,24 +47,10 @@ def write_values(
     chosen : ndarray of int64, optional
         The rows j; all by default.
     """
-    m, width = Z.shape[0], tile.F.shape[1]
+    m, width = Z.shape[0], tile.n_rows
     chosen = np.arange(m) if chosen is None else chosen
-    none = np.empty(0, np.int64)
-    direct = tile.F.dtype == out.dtype
-    block = out if direct else np.empty((m, width), tile.F.dtype)
-    tile_work(
-        *tile.arguments,
-        *storage_arguments(Z),
-        chosen,
-        np.empty(0),
-        np.empty(0),
-        none,
-        none,
-        tile.chunk,
-        np.empty((0, 0)),
-        np.empty(0),
-        block,
-        start if direct else 0,
-    )
+    direct = tile.dtype == out.dtype
+    block = out if direct else np.empty((m, width), tile.dtype)
+    tile.meet(stored(Z), chosen, written(block, start if direct else 0))
     if not direct:
         out[chosen, start : start + width] = block[chosen]

@@ -52,6 +52,8 @@ class Shape:
     """Rows of each class, where there are more than two."""
     n_features: int = 0
     """0 in runs that do not say it."""
+    sparse: bool = False
+    """Whether rows are CSR; False in runs that do not say it."""
 
     @classmethod
     def of(cls, value: dict[str, Any]) -> Shape:

@@ -175,4 +175,7 @@ def shape_of(data: Data, holdout: bool, *, classes: bool = True) -> Shape:
     """Return what graphs need to know of a data set, whose labels are classes or other targets."""
     n_bytes = data.rows.nbytes_of(0, data.n_rows)
     many = tuple(map(int, data.counts)) if classes and len(data.counts) > 2 else ()
-    return Shape(data.n_rows, data.n_distinct, n_bytes, holdout, many, data.rows.n_features)
+    rows = data.rows
+    return Shape(
+        data.n_rows, data.n_distinct, n_bytes, holdout, many, rows.n_features, rows.is_sparse
+    )

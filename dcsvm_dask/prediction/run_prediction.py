@@ -29,7 +29,7 @@ from dcsvm_dask.readers.kept import KeptColumns, open_kept
 from dcsvm_dask.readers.outside import outside_line
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.calls import results
-from dcsvm_dask.runtime.compilation import announced, warm_up_prediction
+from dcsvm_dask.runtime.compilation import announced, warm_up
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.pool import open_pool
 from dcsvm_dask.runtime.session import check_reach
@@ -300,7 +300,7 @@ def decided(
         # Compile, or load compiled code, before the time of rows is taken: what one row needs,
         # and what rows in doubt do.
         if model.features is None:
-            warm_up_prediction(early=choice.mode != "exact")
+            warm_up(["prediction" if choice.mode == "exact" else "early_prediction"])
         decide_given(choice, model.any_row())
     announcer.say(
         f"{choice.mode} prediction by {choice.stage}, {size_of(_size(run, choice))}"

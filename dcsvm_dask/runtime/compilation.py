@@ -7,9 +7,10 @@ import hashlib
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,110 +20,92 @@ from dcsvm_dask.runtime.interrupts import raised_between_passes
 if TYPE_CHECKING:
     from dcsvm_dask.runtime.announcer import Announcer
 
-COMPILING = "compiling (about half a minute, once)"
+LASTING = "some seconds, in a new installation up to half a minute"
+COMPILING = f"compiling ({LASTING})"
 """What is reported where code is compiled."""
 
 
-def warm_up(
-    compiling: Callable[[], None] | None = None,
-    *,
-    linear: bool = False,
-    online: bool = False,
-    kinks: bool = False,
-    signed: bool = False,
-    cutting: bool = False,
-    budget: bool = False,
-    classes: bool = False,
-    free_bias: bool = False,
-    parallel: bool = False,
-    one_set: bool = False,
-    bias: bool = False,
-    scores: bool = False,
-) -> None:
-    """Compile, or load from the cache, every compiled function of the package, or some of them.
+_KERNELS, _SOLVERS = "dcsvm_dask.kernels", "dcsvm_dask.solvers"
+_OF_ROWS = (_KERNELS, "dcsvm_dask.clustering", "dcsvm_dask.storage.hashing")
+PARTS: dict[str, list[tuple[str, str, dict[str, bool]]]] = {
+    "dense": [(room, "warm_up", {"sparse": False}) for room in _OF_ROWS],
+    "sparse": [(room, "warm_up", {"sparse": True}) for room in _OF_ROWS],
+    "l1": [(_KERNELS, "warm_up_l1", {})],
+    "matrix": [(_KERNELS, "warm_up_matrix", {})],
+    "prediction": [(_KERNELS, "warm_up_products", {"blocks": False})],
+    "early_prediction": [(_KERNELS, "warm_up_products", {"blocks": True})],
+    "box": [(_SOLVERS, "warm_up_steps", {"equality": False})],
+    "pairs": [(_SOLVERS, "warm_up_steps", {"equality": True})],
+    "box_kinks": [(_SOLVERS, "warm_up_steps", {"equality": False, "kinks": True})],
+    "pairs_kinks": [(_SOLVERS, "warm_up_steps", {"equality": True, "kinks": True})],
+    "linear": [("dcsvm_dask.features", "warm_up", {}), (_SOLVERS, "warm_up_linear", {})],
+    "signed": [(_SOLVERS, "warm_up_linear_dual", {})],
+    "free_bias": [(_SOLVERS, "warm_up_free_bias", {})],
+    "classes": [(_SOLVERS, "warm_up_classes", {})],
+    "cutting": [(_SOLVERS, "warm_up_cutting", {})],
+    "budget": [(_SOLVERS, "warm_up_budget", {})],
+    "online": [(_SOLVERS, "warm_up_online", {})],
+    "parallel": [(_SOLVERS, "warm_up_parallel", {})],
+}
+"""What compiles, or loads from the cache, each part of the package: functions of modules."""
+DENSE = ("dense",)
+"""The parts that dense rows need, whatever is done with them."""
 
-    Functions that this process has compiled or loaded cost nothing. See `is_compiled` for the mark
+
+def parts_of_run(*, sparse: bool, bias: bool, kinks: bool, l1: bool = False) -> tuple[str, ...]:
+    """Return the parts that every run of a kernel SVM needs.
+
+    Parameters
+    ----------
+    sparse : bool
+        Whether rows are CSR.
+    bias : bool
+        Whether variables have a sum.
+    kinks : bool
+        Whether the dual problem has kinks, as epsilon-SVR's has.
+    l1 : bool, default False
+        Whether the kernel is one of L1 distances.
+    """
+    distances = ("l1",) if l1 and not sparse else ()
+    return ("sparse" if sparse else "dense", *distances, steps_of(bias=bias, kinks=kinks))
+
+
+def steps_of(*, bias: bool, kinks: bool) -> str:
+    """Return the part that has the steps of a dual problem; see `parts_of_run`."""
+    return ("pairs" if bias else "box") + "_kinks" * kinks
+
+
+def warm_up(parts: Iterable[str], compiling: Callable[[], None] | None = None) -> None:
+    """Compile, or load from the cache, the compiled functions of some parts of the package.
+
+    Functions that this process has compiled or loaded cost nothing. See `is_compiled` for the marks
     in the cache. Ctrl-C ends it between two passes of the compiler.
 
     Parameters
     ----------
+    parts : iterable of str
+        Keys of `PARTS`.
     compiling : callable, optional
         Called once before the first compilation, if there is any.
-    linear : bool, default False
-        Whether to include functions for feature maps and linear SVMs.
-    online : bool, default False
-        Whether to include functions for LaSVM.
-    kinks : bool, default False
-        Whether to include functions for dual problems with kinks, as epsilon-SVR has them.
-    signed : bool, default False
-        Whether to include functions for linear SVMs of tasks without classes.
-    cutting : bool, default False
-        Whether to include functions for linear SVMs by cutting planes.
-    budget : bool, default False
-        Whether to include functions for SVMs on a budget of support vectors.
-    classes : bool, default False
-        Whether to include functions for linear SVMs of all classes in one problem.
-    free_bias : bool, default False
-        Whether to include functions for linear SVMs whose bias is free.
-    parallel : bool, default False
-        Whether to include functions for working sets over shares of the rows.
-    one_set : bool, default False
-        Whether to leave out what the solution of one working set in this process does not need:
-        half of all, or more.
-    bias : bool, default False
-        Whether that working set has a bias.
-    scores : bool, default False
-        Whether the model of that working set predicts, too.
     """
-    from dcsvm_dask import clustering, features, kernels, solvers
-    from dcsvm_dask.storage import hashing
-
     with raised_between_passes(), first_compiled(compiling or (lambda: None)):
-        _once(_drop_outdated)
-        if one_set:
-            _once(kernels.warm_up_matrix)
-            _once(solvers.warm_up_one_set, kinks=kinks, equality=bias)
-            if scores:
-                _once(kernels.warm_up_products, blocks=False)
-            return
-        _once(kernels.warm_up)
-        _once(solvers.warm_up)
-        _once(clustering.warm_up)
-        _once(hashing.warm_up)
-        _once(_mark)
-        if linear:
-            _once(features.warm_up)
-            _once(solvers.warm_up_linear)
-        if online:
-            _once(solvers.warm_up_online)
-        if kinks:
-            _once(solvers.warm_up_kinks)
-        if signed:
-            _once(solvers.warm_up_linear_dual)
-        if cutting:
-            _once(solvers.warm_up_cutting)
-        if budget:
-            _once(solvers.warm_up_budget)
-        if classes:
-            _once(solvers.warm_up_classes)
-        if free_bias:
-            _once(solvers.warm_up_free_bias)
-        if parallel:
-            _once(solvers.warm_up_parallel)
-
-
-def warm_up_prediction(*, early: bool) -> None:
-    """Compile, or load from the cache, what the exact model predicts by, or an early one."""
-    from dcsvm_dask import kernels
-
-    with raised_between_passes():
-        _once(_drop_outdated)
-        _once(kernels.warm_up_products, blocks=early)
+        for part in parts:
+            _warm_up(part)
 
 
 @cache
-def _once(warm_up_room: Callable[..., None], **how: bool) -> None:
-    warm_up_room(**how)
+def _warm_up(part: str) -> None:
+    _drop_outdated()
+    for module, name, how in PARTS[part]:
+        getattr(import_module(module), name)(**how)
+    _loaded.add(part)
+    folder = cache_folder()
+    if folder is not None:
+        with contextlib.suppress(OSError):  # then other processes check each function
+            (folder / _mark(part)).touch()
+
+
+_loaded: set[str] = set()
 
 
 def cache_folder() -> Path | None:
@@ -133,29 +116,19 @@ def cache_folder() -> Path | None:
     return None if stats is None else Path(stats.cache_path)
 
 
-def is_compiled() -> bool:
-    """Return whether all functions, but for linear and online solvers, are compiled or cached."""
+def is_compiled(parts: Iterable[str]) -> bool:
+    """Return whether the functions of some parts are compiled or cached."""
     folder = cache_folder()
-    return folder is None or is_loaded() or (folder / _mark_name()).exists()
+    missing = set(parts) - _loaded
+    return folder is None or all((folder / _mark(part)).exists() for part in missing)
 
 
-def is_loaded() -> bool:
-    """Return whether `warm_up` has finished in this process."""
-    return bool(_loaded)
+def is_loaded(parts: Iterable[str]) -> bool:
+    """Return whether `warm_up` has finished with some parts in this process."""
+    return _loaded.issuperset(parts)
 
 
-_loaded: list[bool] = []
-
-
-def _mark() -> None:
-    """Mark the cache as complete."""
-    _loaded.append(True)
-    folder = cache_folder()
-    if folder is not None:
-        with contextlib.suppress(OSError):  # then other processes check each function
-            (folder / _mark_name()).touch()
-
-
+@cache
 def _drop_outdated() -> None:
     """Delete code that was compiled before a source file changed.
 
@@ -163,7 +136,7 @@ def _drop_outdated() -> None:
     checkout it would use old code. `use_own_cache` gives other sources another folder.
     """
     folder = cache_folder()
-    if folder is None or ROOT not in folder.parents or (folder / _mark_name()).exists():
+    if folder is None or ROOT not in folder.parents or any(folder.glob(f"{_mark('*')}")):
         return
     for pattern in ("*.nbi", "*.nbc", "dcsvm-compiled-*"):
         for file in ROOT.rglob(f"__pycache__/{pattern}"):
@@ -173,9 +146,14 @@ def _drop_outdated() -> None:
                 file.unlink()
 
 
+def _mark(part: str) -> str:
+    """Return the name of the file that says that a part is compiled."""
+    return f"dcsvm-compiled-{_conditions()}-{part}"
+
+
 @cache
-def _mark_name() -> str:
-    """Return a name that depends on everything that makes Numba compile again."""
+def _conditions() -> str:
+    """Return a hash of everything that makes Numba compile again."""
     import numba
     from numba.core.registry import cpu_target
 
@@ -184,7 +162,7 @@ def _mark_name() -> str:
     for path in sources():
         about = path.stat()
         digest.update(repr((str(path), about.st_mtime, about.st_size)).encode())
-    return f"dcsvm-compiled-{digest.hexdigest()[:16]}"
+    return digest.hexdigest()[:16]
 
 
 @contextmanager

@@ -17,28 +17,32 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import IO
 
 from dcsvm_dask.errors import RunError
-from dcsvm_dask.runtime.compilation import cache_folder, is_compiled, warm_up
+from dcsvm_dask.runtime.compilation import LASTING, cache_folder, is_compiled, warm_up
 from dcsvm_dask.runtime.exits import described
 
 LOCK = "dcsvm-compiling.lock"
 LOOK_SECONDS, BEAT_SECONDS = 0.1, 2.0
-COMMAND = "from dcsvm_dask.runtime.compilation import warm_up; warm_up()"
+COMMAND = "from dcsvm_dask.runtime.compilation import warm_up; warm_up({parts})"
 """Python code of the child."""
 logger = logging.getLogger(__name__)
 
 
 async def compile_once(
-    report: Callable[[str], object], beat: Callable[[], Awaitable[object]]
+    parts: Sequence[str],
+    report: Callable[[str], object],
+    beat: Callable[[], Awaitable[object]],
 ) -> None:
     """Load compiled code, after compiling it in a child process if the node's cache has none.
 
     Parameters
     ----------
+    parts : sequence of str
+        As for `warm_up`.
     report : callable
         Called with a sentence when a child of this process compiles.
     beat : callable
@@ -49,15 +53,17 @@ async def compile_once(
     RunError
         If the child fails or is killed.
     """
-    if not is_compiled():
+    if not is_compiled(parts):
         try:
-            await _compile(report, beat)
+            await _compile(parts, report, beat)
         except OSError as error:  # no folder, no locks, or no further process
             logger.warning("this worker compiles by itself, during which it is silent: %s", error)
-    warm_up()
+    warm_up(parts)
 
 
-async def _compile(report: Callable[[str], object], beat: Callable[[], Awaitable[object]]) -> None:
+async def _compile(
+    parts: Sequence[str], report: Callable[[str], object], beat: Callable[[], Awaitable[object]]
+) -> None:
     """Acquire the node's lock and compile, or wait until the owner of the lock has compiled."""
     beaten = time.monotonic()
 
@@ -75,13 +81,14 @@ async def _compile(report: Callable[[str], object], beat: Callable[[], Awaitable
     with (folder / LOCK).open("wb") as lock, tempfile.TemporaryFile() as output:
         while not _taken(lock):
             await wait()
-            if is_compiled():
+            if is_compiled(parts):
                 return
-        if is_compiled():
+        if is_compiled(parts):
             return
-        report(f"compiling for the workers of {socket.gethostname()} (about half a minute, once)")
+        command = COMMAND.format(parts=tuple(parts))
+        report(f"compiling for the workers of {socket.gethostname()} ({LASTING})")
         child = subprocess.Popen(
-            [sys.executable, "-c", COMMAND],
+            [sys.executable, "-c", command],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -96,7 +103,7 @@ async def _compile(report: Callable[[str], object], beat: Callable[[], Awaitable
                 child.kill()
             child.wait()
         if child.returncode:
-            raise RunError(_failure(child.returncode, output))
+            raise RunError(_failure(command, child.returncode, output))
 
 
 def _taken(lock: IO[bytes]) -> bool:
@@ -108,7 +115,7 @@ def _taken(lock: IO[bytes]) -> bool:
     return True
 
 
-def _failure(status: int, output: IO[bytes]) -> str:
+def _failure(command: str, status: int, output: IO[bytes]) -> str:
     """Return a message for a child that failed, with its last line of output."""
     output.seek(0)
     last = output.read().decode(errors="replace").strip().rpartition("\n")[2]
@@ -116,5 +123,5 @@ def _failure(status: int, output: IO[bytes]) -> str:
     return (
         f"compiling for the workers of {socket.gethostname()} failed: {described(status, None)}"
         f"{why}; it takes about 450 MiB beside the workers: give that node or container more "
-        f"memory, or see whether `{Path(sys.executable).name} -c '{COMMAND}'` works there"
+        f'memory, or see whether `{Path(sys.executable).name} -c "{command}"` works there'
     )

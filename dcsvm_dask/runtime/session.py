@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from dcsvm_dask.errors import DcsvmError, InputError, OutOfTimeError, Terminated
+from dcsvm_dask.kernels.kinds import L1_DISTANCE
 from dcsvm_dask.masking import masked
 from dcsvm_dask.methods.choice import SEARCH, reached_model
 from dcsvm_dask.methods.graph import Outcome
@@ -31,7 +32,14 @@ from dcsvm_dask.runtime.capacity import (
 from dcsvm_dask.runtime.carry import carry
 from dcsvm_dask.runtime.cluster.child import refuse_in_child
 from dcsvm_dask.runtime.cluster.file import LOCAL, ClusterFile
-from dcsvm_dask.runtime.compilation import announced, is_compiled, warm_up
+from dcsvm_dask.runtime.compilation import (
+    DENSE,
+    announced,
+    is_compiled,
+    parts_of_run,
+    steps_of,
+    warm_up,
+)
 from dcsvm_dask.runtime.events import THIS_PROCESS
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.executors import Executor, in_process
@@ -316,31 +324,29 @@ def ending_of_error(run: RunFolder, error: BaseException) -> dict[str, Any]:
     return {"state": "failed", "message": masked(text) or type(error).__name__, "converged": False}
 
 
-# As `warm_up` names them.
+# Parts, as `warm_up` names them.
 LINEAR_SOLVER = "linear"
 SIGNED_LINEAR_SOLVER = "signed"
 CUTTING_PLANES = "cutting"
 
 
 def compiled_for(run: RunFolder, execution: Execution) -> tuple[str, ...]:
-    """Return what a run needs compiled beside what all need: parameters of `warm_up`."""
+    """Return what a run needs compiled: parts, as `warm_up` takes them."""
     settings, _, shape = read_header(run)
     task, (name, options) = settings.make_task(), options_of(run.header["settings"])
-    here = execution.is_local and not execution.n_workers()
-    if here and BEGUN[name].is_one_set(settings, shape):
-        needed = {
-            "one_set": True,
-            "kinks": task.has_kinks,
-            "bias": settings.fit_intercept,
-            "scores": run.header.get("holdout") is not None,
-        }
-        return tuple(what for what, is_needed in needed.items() if is_needed)
+    bias, kinks = settings.fit_intercept, task.has_kinks
+    if execution.is_local and not execution.n_workers() and BEGUN[name].is_one_set(settings, shape):
+        rows = "sparse" if shape.sparse else "matrix"
+        is_scored = run.header.get("holdout") is not None and not shape.sparse
+        scores = ("prediction",) if is_scored else ()
+        return (rows, steps_of(bias=bias, kinks=kinks), *scores)
     own = (*BEGUN[name].compiles, *options.compiles)
-    if SIGNED_LINEAR_SOLVER in own or CUTTING_PLANES in own:
-        return own
-    if LINEAR_SOLVER in own:
-        return own if task.has_classes else (*own, SIGNED_LINEAR_SOLVER)
-    return (*own, "kinks") if task.has_kinks else own
+    if LINEAR_SOLVER in own and not task.has_classes:
+        own = (*own, SIGNED_LINEAR_SOLVER)
+    if {LINEAR_SOLVER, SIGNED_LINEAR_SOLVER, CUTTING_PLANES} & {*own}:
+        return ("sparse" if shape.sparse else "dense", *own)
+    l1 = settings.kernel.kind.argument == L1_DISTANCE
+    return (*parts_of_run(sparse=shape.sparse, bias=bias, kinks=kinks, l1=l1), *own)
 
 
 @contextmanager
@@ -348,7 +354,7 @@ def open_executor(
     execution: Execution,
     announcer: Announcer,
     *,
-    compiles: Collection[str] = (),
+    compiles: Sequence[str] = DENSE,
     run: BegunBy | None = None,
 ) -> Iterator[Executor]:
     """Open the executor of an execution; functions that its tasks need are compiled first.
@@ -357,8 +363,8 @@ def open_executor(
     ----------
     execution : Execution
     announcer : Announcer
-    compiles : collection of str
-        What is compiled beside what all need: parameters of `warm_up`.
+    compiles : sequence of str, optional
+        What is compiled, as for `warm_up`; by default what dense rows need.
     run : BegunBy, optional
         The run to carry, whose versions are compared with those of workers.
 
@@ -376,20 +382,20 @@ def open_executor(
 
 @contextmanager
 def _opened(
-    execution: Execution, announcer: Announcer, compiles: Collection[str], run: BegunBy | None
+    execution: Execution, announcer: Announcer, compiles: Sequence[str], run: BegunBy | None
 ) -> Iterator[Executor]:
     """Open an executor; see `open_executor`."""
     if execution.remote is not None:
         from dcsvm_dask.runtime.cluster.connect import remote_cluster
 
         patience = min(execution.patience, execution.time_budget or math.inf)
-        with remote_cluster(execution.remote, announcer, patience, run) as executor:
+        with remote_cluster(execution.remote, announcer, patience, run, compiles) as executor:
             yield executor
         return
     if execution.file is not None and not execution.is_local:
         from dcsvm_dask.runtime.cluster.start import started_cluster
 
-        with started_cluster(execution.file, announcer, execution, run) as executor:
+        with started_cluster(execution.file, announcer, execution, run, compiles) as executor:
             yield executor
         return
     workers = execution.n_workers()
@@ -397,7 +403,7 @@ def _opened(
     def load() -> None:
         announcer.say("loading compiled code", doing=True)
         with announced(announcer, doing=True):
-            warm_up(None, **dict.fromkeys(compiles, True))
+            warm_up(compiles)
 
     if not workers:
         load()
@@ -405,7 +411,7 @@ def _opened(
         with in_process(announcer) as executor, announced(announcer):
             yield executor
         return
-    if not is_compiled():  # workers load what is there when they start
+    if not is_compiled(compiles):  # workers load what is there when they start
         load()
     announcer.say(f"starting {workers} local worker(s)", doing=True)
     from dcsvm_dask.runtime.cluster.connect import local_cluster
@@ -413,7 +419,7 @@ def _opened(
 
     how = settings(execution.file or ClusterFile("", LOCAL))
     memory = execution.memory()
-    with local_cluster(workers, memory, announcer, how, run, load) as executor:
+    with local_cluster(workers, memory, announcer, how, run, load, compiles) as executor:
         yield executor
 
 

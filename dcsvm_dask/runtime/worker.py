@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import time
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,7 @@ from dcsvm_dask.methods import helping, resources
 from dcsvm_dask.runtime.begun_by import BegunBy
 from dcsvm_dask.runtime.caretaker import plugin_name
 from dcsvm_dask.runtime.cluster.forking import keep_at_most
-from dcsvm_dask.runtime.compilation import warm_up
+from dcsvm_dask.runtime.compilation import DENSE, warm_up
 from dcsvm_dask.runtime.compile_once import compile_once
 from dcsvm_dask.runtime.idle_workers import helped
 from dcsvm_dask.runtime.placement import Placement
@@ -67,15 +68,25 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
         Threads of a task that runs while no other does; 0: those of the worker.
     run : BegunBy, optional
         The run that the workers are for; differing versions are reported to it.
+    parts : sequence of str, optional
+        What is compiled or loaded, as for `warm_up`; by default what dense rows need.
     """
 
-    def __init__(self, *, shield: bool, threads: int = 0, run: BegunBy | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        shield: bool,
+        threads: int = 0,
+        run: BegunBy | None = None,
+        parts: Sequence[str] = DENSE,
+    ) -> None:
         self._placement = Placement.here()
         # Each run on a scheduler has its own plugin; see `Caretaker`.
         self.name = plugin_name("")
         self._shield = shield
         self._threads = threads
         self._run = run
+        self._parts = tuple(parts)
         self._package = installed()
         self._limited: set[str] = set()  # workers that this plugin prepared
 
@@ -100,10 +111,11 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
                 keep_at_most(free_memory(worker.memory_manager.memory_limit))
             with contextlib.suppress(ValueError):  # not the main thread: nothing to shield
                 signal.signal(signal.SIGINT, signal.SIG_IGN)
-            warm_up()
+            warm_up(self._parts)
             return
         try:
-            await compile_once(lambda text: self._say(worker, text), partial(_beat, worker))
+            say = partial(self._say, worker)
+            await compile_once(self._parts, say, partial(_beat, worker))
         except RunError as error:  # Dask raises it at the run's begin, and logs it later
             self._say(worker, f"warning: {error}")
             raise

@@ -82,17 +82,15 @@ from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.subsets import SubsetMachine, train_on_subsets
 from dcsvm_dask.solvers.sums import brought_to_size, brought_to_sums, brought_to_task
 from dcsvm_dask.solvers.warm import (
-    warm_up,
     warm_up_budget,
     warm_up_classes,
     warm_up_cutting,
     warm_up_free_bias,
-    warm_up_kinks,
     warm_up_linear,
     warm_up_linear_dual,
-    warm_up_one_set,
     warm_up_online,
     warm_up_parallel,
+    warm_up_steps,
 )
 from dcsvm_dask.solvers.whole import solve_whole
 from dcsvm_dask.solvers.working_sets import (
@@ -198,15 +196,13 @@ __all__ = [
     "violation",
     "violation_box",
     "violation_pair",
-    "warm_up",
     "warm_up_budget",
     "warm_up_classes",
     "warm_up_cutting",
     "warm_up_free_bias",
-    "warm_up_kinks",
     "warm_up_linear",
     "warm_up_linear_dual",
-    "warm_up_one_set",
     "warm_up_online",
     "warm_up_parallel",
+    "warm_up_steps",
 ]

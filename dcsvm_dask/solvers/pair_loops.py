@@ -46,7 +46,6 @@ def solve_pairs(
     start: Any,
     pairs: Any,
     tol: Any,
-    all_there: Any,
     memory: Any,
     beta: Any,
     F: Any,
@@ -68,8 +67,6 @@ def solve_pairs(
         Where the rows of each class begin.
     pairs : ndarray, shape (m, 2), int64
     tol : float
-    all_there : Asked
-        As `pair_steps` takes it.
     memory : ndarray, float32
         For the kernel matrix of the largest pair.
     beta, F : ndarray, shape (n_variables,), float64
@@ -116,7 +113,7 @@ def solve_pairs(
                 G32[k] = G[k]
             more = pair_steps(
                 *(near, G32, diagonal, one, lower, upper, lo, hi, None, None, 1.0),
-                *(0.5 * tol, budget, all_there),
+                *(0.5 * tol, budget, None),
             )[0]
             steps[p] += more
             budget = max(budget, steps[p])

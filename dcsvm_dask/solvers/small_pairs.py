@@ -13,7 +13,6 @@ from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.matrix_memory import MatrixMemory
 from dcsvm_dask.solvers.pair_loops import solve_pairs
-from dcsvm_dask.solvers.smo.active import ALL_THERE
 from dcsvm_dask.solvers.solution import Solution
 
 Index = NDArray[np.int64]
@@ -95,7 +94,7 @@ def solve_small_pairs(
         begin = int(end[first - 1]) if first else 0
         copy = memory.take()
         solve_pairs(
-            *(K, bounds, start, of_pairs[some], tol, ALL_THERE, copy),
+            *(K, bounds, start, of_pairs[some], tol, copy),
             *(beta[begin:], F[begin:], steps[some], states[some]),
         )
         memory.give_back(copy)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 from scipy import sparse
 
@@ -15,60 +12,33 @@ from dcsvm_dask.solvers.cutting import solve_cutting
 from dcsvm_dask.solvers.linear.crammer_singer import solve_crammer_singer
 from dcsvm_dask.solvers.linear.solve import solve_linear, solve_linear_dual
 from dcsvm_dask.solvers.linear.zeros import count_values, take_values
-from dcsvm_dask.solvers.on_demand import solve_on_demand
 from dcsvm_dask.solvers.online.solve import solve_online
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.smo.active import ActiveSet
 from dcsvm_dask.solvers.smo.solve import solve_smo
-from dcsvm_dask.tasks import Dual, Regression, svc_dual
+from dcsvm_dask.tasks import Regression, svc_dual
 
 
-def warm_up() -> None:
-    """Compile, or load from the cache, the compiled functions of all solvers of kernel SVMs.
-
-    For kernel matrices in float32 and float64.
-    """
-    _smo(svc_dual([1.0, -1.0, 1.0, -1.0], 1.0))
-    y = np.tile([1.0, -1.0], 16)
-    solve_on_demand(Kernel("rbf"), y.astype(np.float32)[:, None], svc_dual(y, 1.0))
-    solve_box_qp(np.eye(1), np.zeros(1))
-
-
-def warm_up_kinks() -> None:
-    """Compile, or load from the cache, what solvers have for problems with kinks."""
-    _smo(Regression(0.1).dual(np.array([1.0, -1.0, 1.0, -1.0]), np.ones(4)))
-
-
-def warm_up_one_set(*, kinks: bool, equality: bool) -> None:
-    """Compile, or load from the cache, what solves a working set whose matrix is in float32.
+def warm_up_steps(*, equality: bool, kinks: bool = False) -> None:
+    """Compile, or load from the cache, what solves problems whose kernel matrix is in float32.
 
     Parameters
     ----------
-    kinks : bool
-        Whether for a problem with kinks.
     equality : bool
-        Whether for one with a sum, which a bias has.
+        Whether for problems with a sum, which a bias has.
+    kinks : bool, default False
+        Whether for problems with kinks, as epsilon-SVR has them.
     """
     targets = np.array([1.0, -1.0, 1.0, -1.0])
     dual = Regression(0.1).dual(targets, np.ones(4)) if kinks else svc_dual(targets, 1.0)
-    _smo(dual, (np.float32,), (equality,))
-
-
-def _smo(
-    dual: Dual,
-    dtypes: Sequence[Any] = (np.float32, np.float64),
-    equalities: Sequence[bool] = (False, True),
-) -> None:
-    """Compile what `solve_smo` needs for a problem of four variables and all like it."""
-    for dtype in dtypes:
-        K = np.eye(4, dtype=dtype)
-        for equality in equalities:
-            solve_smo(K, dual, equality=equality)
-        problem = QuadraticProgram.of(4, dual, None, None, False)
-        active = ActiveSet(K, np.ones(4, np.float32), problem)
-        # Far more steps than rows: the one row whose gradient is small is worth copying.
-        active.begin(np.zeros(4), np.array([0.0, -5.0, 5.0, -5.0]), 0.0, 1.0, 1_000)
-        active.narrow(np.zeros(4), -1.0, 1_000)
+    K = np.eye(4, dtype=np.float32)
+    solve_smo(K, dual, equality=equality)
+    problem = QuadraticProgram.of(4, dual, None, None, False)
+    active = ActiveSet(K, np.ones(4, np.float32), problem)
+    # Far more steps than rows: the one row whose gradient is small is worth copying.
+    active.begin(np.zeros(4), np.array([0.0, -5.0, 5.0, -5.0]), 0.0, 1.0, 1_000)
+    active.narrow(np.zeros(4), -1.0, 1_000)
+    solve_box_qp(np.eye(1), np.zeros(1))
 
 
 def warm_up_online() -> None:
@@ -79,11 +49,9 @@ def warm_up_online() -> None:
 
 
 def warm_up_parallel() -> None:
-    """Compile, or load from the cache, products with kept kernel columns; for rows as above."""
+    """Compile, or load from the cache, products with kept kernel columns: dense, of distances."""
     X = np.eye(2, dtype=np.float32)
-    for kernel in (Kernel("rbf"), Kernel("linear")):
-        for rows in (X, sparse.csr_array(X)):
-            ColumnCache(kernel, rows, 0).product(np.arange(2), rows, np.ones(2))
+    ColumnCache(Kernel("rbf"), X, 0).product(np.arange(2), X, np.ones(2))
 
 
 def warm_up_budget() -> None:

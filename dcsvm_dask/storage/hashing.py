@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import sparse as scipy_sparse
 
 from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels.rows import Rows
@@ -44,21 +44,21 @@ def row_hashes(rows: Rows, y: NDArray[np.integer | np.float64] | None) -> NDArra
     out = np.empty((rows.shape[0], 2), np.uint64)
     y = np.zeros(rows.shape[0], np.int32) if y is None else y
     codes = np.ascontiguousarray(y).view(np.int64) if y.dtype == np.float64 else y
-    if sparse.issparse(rows):
+    if scipy_sparse.issparse(rows):
         _hash_sparse(rows.data.view(np.uint32), rows.indices, rows.indptr, codes, out)
     else:
         _hash_dense(np.ascontiguousarray(rows).view(np.uint32), codes, out)
     return out
 
 
-def warm_up() -> None:
-    """Compile, or load from Numba's cache, the hashes of dense and sparse rows with classes.
+def warm_up(*, sparse: bool) -> None:
+    """Compile, or load from Numba's cache, the hashes of rows with classes, dense or CSR.
 
     Loading takes 23 MiB of the compiler's library, which forked workers have from their parent.
     """
     rows = np.ones((1, 1), dtype=np.float32)
-    for some in (rows, sparse.csr_array(rows)):
-        row_hashes(some, np.zeros(1, dtype=np.int32))
+    some = scipy_sparse.csr_array(rows) if sparse else rows
+    row_hashes(some, np.zeros(1, dtype=np.int32))
 
 
 def fingerprint(hashes: Iterable[NDArray[np.uint64]], heading: str) -> str:

@@ -44,9 +44,9 @@ def test_a_table_with_words_becomes_a_model_beside_baselines(
 ) -> None:
     compiled: set[str] = set()
 
-    def noted(told: Any, **needed: bool) -> None:
-        compiled.update(needed)
-        warm_up(told, **needed)
+    def noted(parts: Any, told: Any) -> None:
+        compiled.update(parts)
+        warm_up(parts, told)
 
     monkeypatch.setattr(easy_run, "warm_up", noted)
     run = api.easy(bank, tmp_path / "out", label="bought", minutes=1, **HOW)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.kernels import Kernel, kernel_matrix, kernel_product, product_error_bound
 from dcsvm_dask.kernels.columns import row_tile
 from dcsvm_dask.kernels.sampled_errors import ROWS
-from dcsvm_dask.kernels.tiles import SPLIT
+from dcsvm_dask.kernels.tiles import SPLIT, DenseTile
 
 WEIGHTS: dict[str, Callable[[np.random.Generator, int], NDArray[np.float64]]] = {
     "signed": lambda rng, n: rng.uniform(-32, 32, n),
@@ -61,11 +61,13 @@ def test_products_of_some_features_at_a_time(
     """Of pixels in [0, 1], whose number is no multiple of the parts."""
     X, kernel = np.ascontiguousarray(mnist[:, :781]) / np.float32(255.0), Kernel("rbf", gamma)
     tile = row_tile(kernel, X[:512], np.float32)
-    assert (tile.kernel[1], tile.width) == (SPLIT, width)
+    assert tile.how == SPLIT
+    assert isinstance(tile.rows, DenseTile)
+    assert tile.rows.width == width
     check(kernel, X[:512], X, kind, 1000)
     K = kernel_matrix(kernel, X[:700])
     np.testing.assert_allclose(K, kernel_matrix(kernel, X[:700], dtype=np.float64), atol=2e-6)
-    assert row_tile(Kernel("rbf", 0.3), X[:512], np.float32).F.dtype == np.float64
+    assert row_tile(Kernel("rbf", 0.3), X[:512], np.float32).dtype == np.float64
 
 
 @pytest.mark.parametrize("name", ["rbf", "laplacian", "sigmoid"])

@@ -71,7 +71,7 @@ def test_products_are_those_of_scikit_learn(
 
 def test_rows_of_large_radius_have_tiles_in_float64(stored: dict[str, Any]) -> None:
     cache = ColumnCache(KERNELS["rbf"], stored["wide"], 0)
-    assert {tile.F.dtype for tile in cache._tiles(False)} == {np.dtype(np.float64)}
+    assert {tile.dtype for tile in cache._tiles(False)} == {np.dtype(np.float64)}
 
 
 @pytest.mark.parametrize("name", ["covtype", "a9a", "news20"])

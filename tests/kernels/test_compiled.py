@@ -25,8 +25,9 @@ from dcsvm_dask.kernels import (
     tiles,
     values,
     warm_up,
+    warm_up_l1,
 )
-from dcsvm_dask.kernels.kinds import EXPONENTIAL
+from dcsvm_dask.kernels.kinds import EXPONENTIAL, KERNELS, L1_DISTANCE
 from dcsvm_dask.kernels.vectors import LOOP_FLAGS
 
 
@@ -41,22 +42,28 @@ def entry_points() -> list[Any]:
     return found
 
 
-def test_after_warm_up_nothing_compiles() -> None:
-    warm_up()
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+def test_after_warm_up_nothing_compiles(storage: Any) -> None:
+    is_sparse = storage is not np.asarray
+    warm_up(sparse=is_sparse)
+    warm_up_l1()
     before = {f.__name__: list(f.signatures) for f in entry_points()}
-    assert set(before) >= {"tile_work", "mirror", "_gaps", "extremes", "_moments", "_sum_blocks"}
+    names = {"by_products", "by_differences", "_gaps", "extremes", "_moments", "_sum_blocks"}
+    assert set(before) >= names
     X = np.random.default_rng(0).random((600, 30), dtype=np.float32)
-    kd_order(X)
-    for rows in (X, sparse.csr_array(X), sparse.csr_matrix(X)):
-        for name in ("rbf", "poly", "linear", "sigmoid", "laplacian"):
-            for dtype in (np.float32, np.float64):
-                kernel = Kernel(name, 0.1)
-                groups, ones = np.array([0, 10, 600]), np.ones(600)
-                kernel_product(kernel, rows, rows, ones, dtype=dtype, groups=groups)
-                kernel_product(kernel, rows, rows, ones, dtype=dtype, budget=1, tol=1e-9)
+    rows = storage(X)
+    if not is_sparse:
+        kd_order(X)
+    for name in KERNELS:
+        for dtype in (np.float32, np.float64):
+            kernel = Kernel(name, 0.1)
+            groups, ones = np.array([0, 10, 600]), np.ones(600)
+            kernel_product(kernel, rows, rows, ones, dtype=dtype, groups=groups)
+            kernel_product(kernel, rows, rows, ones, dtype=dtype, budget=1, tol=1e-9)
+            kernel_matrix(kernel, rows, dtype=dtype)
+            kernel_matrix(kernel, rows, rows, tile_dtype=np.float64)
+            if kernel.kind.argument != L1_DISTANCE or is_sparse:
                 block_diagonal_product(kernel, rows, np.arange(600), groups, rows, groups, ones)
-                kernel_matrix(kernel, rows, dtype=dtype)
-                kernel_matrix(kernel, rows, rows, tile_dtype=np.float64)
     assert {f.__name__: list(f.signatures) for f in entry_points()} == before
 
 
@@ -65,7 +72,7 @@ def test_limits_on_blas_threads_reach_the_blas_in_use() -> None:
 from threadpoolctl import threadpool_info
 import dcsvm_dask.kernels
 before = {library["filepath"] for library in threadpool_info()}
-dcsvm_dask.kernels.warm_up()
+dcsvm_dask.kernels.warm_up(sparse=False)
 assert before == {library["filepath"] for library in threadpool_info()}
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=300)

@@ -9,6 +9,7 @@ import pytest
 
 from dcsvm_dask.kernels import Kernel, counted_kernel_matrix, kernel_product, product_error_bound
 from dcsvm_dask.kernels.columns import row_tile
+from dcsvm_dask.kernels.tiles import DenseTile
 from dcsvm_dask.kernels.varying import varying_features
 from dcsvm_dask.kernels.whole_numbers import small_whole_numbers
 
@@ -52,7 +53,9 @@ def test_sums_are_those_of_all_features(
     # With every other row's measurements beside the categories, or with many of them.
     X = np.hstack([covtype, covtype[::-1, :10], covtype[::-1, :10]]) if wide else covtype
     tile, Z = np.ascontiguousarray(X[TILE]), np.ascontiguousarray(X[::3])
-    assert len(row_tile(kernel, tile, dtype).features)
+    made = row_tile(kernel, tile, dtype).rows
+    assert isinstance(made, DenseTile)
+    assert len(made.features)
     v = np.random.default_rng(0).normal(size=len(Z))
     found, _ = kernel_product(kernel, tile, Z, v, dtype=dtype)
     K = exact(kernel, tile, Z)
@@ -86,7 +89,8 @@ def test_products_of_whole_numbers_stay_exact(covtype: Any) -> None:
     kernel, tile = Kernel("rbf", 1e-2), np.ascontiguousarray(rows[TILE])
     made = row_tile(kernel, tile, np.float32, whole=lambda: small_whole_numbers(rows))
     assert made.exact
-    assert len(made.features)
+    assert isinstance(made.rows, DenseTile)
+    assert len(made.rows.features)
     K, _ = counted_kernel_matrix(kernel, rows[:1500], tile)
     distances = ((rows[:1500, None].astype(float) - tile[None, :64]) ** 2).sum(axis=2)
     np.testing.assert_allclose(K[:, :64], np.exp(-1e-2 * distances), rtol=2e-5, atol=1e-29)

@@ -23,6 +23,7 @@ from dcsvm_dask.methods.probe import near_share
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.sizes import arrange_parts, level_slots, row_parts, shuffle_shares
 from dcsvm_dask.methods.stage_plan import StagePlan
+from dcsvm_dask.runtime.compilation import parts_of_run, warm_up
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.solvers.working_sets import SMALL_SET
 from dcsvm_dask.tasks import svc_dual
@@ -135,8 +136,7 @@ def test_a_block_above_the_cap_is_planned_as_large_as_its_arrays(
     rows = np.sort(np.random.default_rng(0).permutation(len(X))[:n])
     y = np.where(shared_data("covtype")["y_train"][rows] == 1, 1.0, -1.0)
     X = ((X - X.min(axis=0)) / np.maximum(np.ptp(X, axis=0), 1))[rows]
-    for warm_up in (kernels.warm_up, solvers.warm_up):  # whose memory is the process's
-        warm_up()
+    warm_up(parts_of_run(sparse=False, bias=False, kinks=False))  # whose memory is the process's
     tracemalloc.start()
     solvers.solve_decomposition(
         kernels.Kernel("rbf", 32.0), X, svc_dual(y, 32.0), tol=0.1, working_size=cap, verify=False

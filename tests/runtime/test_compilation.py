@@ -7,16 +7,28 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.clustering import choose_partition
+from dcsvm_dask.kernels import Kernel, counted_kernel_matrix, kernel_product
+from dcsvm_dask.kernels.kinds import KERNELS, L1_DISTANCE, SQUARED_DISTANCE
 from dcsvm_dask.runtime import compilation
 from dcsvm_dask.runtime.announcer import Announcer
-from dcsvm_dask.runtime.compilation import COMPILING, announced, first_compiled, warm_up
+from dcsvm_dask.runtime.compilation import (
+    COMPILING,
+    DENSE,
+    announced,
+    first_compiled,
+    parts_of_run,
+    warm_up,
+)
+from dcsvm_dask.solvers import solve_inner
+from dcsvm_dask.tasks import Classification, Regression
 from tests.callbacks import Heard
 from tests.svc import solve_online
 
@@ -46,7 +58,7 @@ def test_that_something_is_compiled_is_told_once() -> None:
 @pytest.mark.one_quick
 @pytest.mark.parametrize("sparse", [False, True])
 def test_the_online_solver_finds_all_compiled(sparse: bool) -> None:
-    warm_up(online=True)
+    warm_up([*parts_of_run(sparse=sparse, bias=True, kinks=False), "box", "online"])
     rng = np.random.default_rng(0)
     X = rng.standard_normal((600, 3)).astype(np.float32)
     y = np.sign(rng.standard_normal(600))
@@ -139,10 +151,40 @@ def test_what_a_run_of_one_set_and_its_evaluation_need_is_there_before_they_begi
         assert done.stdout.split() == [], what
 
 
-def test_what_is_there_already_is_not_compiled() -> None:
-    warm_up()
+@pytest.mark.one_quick
+@pytest.mark.parametrize("bias", [False, True], ids=["plain", "bias"])
+@pytest.mark.parametrize("kinks", [False, True], ids=["classes", "targets"])
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("l1", [False, True], ids=["l2", "l1"])
+def test_what_a_run_needs_is_what_is_compiled_for_it(
+    bias: bool, kinks: bool, sparse: bool, l1: bool, shared_data: Callable[[str], Any]
+) -> None:
+    """Blocks of covtype's rows: clusters, kernel matrices and products, and steps."""
+    warm_up(parts_of_run(sparse=sparse, bias=bias, kinks=kinks, l1=l1))
+    X = shared_data("covtype")["X_train"][:1200].astype(np.float32)
+    X /= np.abs(X).max(axis=0).clip(1)
+    rows = csr_array(X) if sparse else X
+    y = np.where(shared_data("covtype")["y_train"][:1200] == 1, 1.0, -1.0)
+    argument = L1_DISTANCE if l1 else SQUARED_DISTANCE
+    kernel = Kernel(next(name for name, kind in KERNELS.items() if kind.argument == argument))
+    task = Regression(0.1) if kinks else Classification()
+    dual = task.dual(y, np.ones(len(y)))
     told: list[str] = []
-    warm_up(lambda: told.append("compiling"))
+    with first_compiled(lambda: told.append("compiling")):
+        partition, _ = choose_partition(
+            Kernel("rbf", 1.0), rows, n_clusters=4, n_rows=500, cap=400, seed=0
+        )
+        partition.assign(rows)
+        K, _ = counted_kernel_matrix(kernel, rows, least=1e-9)
+        found = solve_inner(K, dual, equality=bias, tol=1e-2)
+        kernel_product(kernel, rows, rows, found.beta, budget=1e-6, tol=1e-4)
+    assert told == []
+
+
+def test_what_is_there_already_is_not_compiled() -> None:
+    warm_up(DENSE)
+    told: list[str] = []
+    warm_up(DENSE, lambda: told.append("compiling"))
     assert told == []
 
 
@@ -153,12 +195,11 @@ def test_compiled_code_of_other_sources_is_not_used(
     """Where it lies beside the sources: Numba does not see that a called function has changed."""
     folder = tmp_path / "kernels" / "__pycache__"
     folder.mkdir(parents=True)
-    mark = compilation._mark_name() if current else "dcsvm-compiled-0123456789abcdef"
+    mark = compilation._mark("dense") if current else "dcsvm-compiled-0123456789abcdef-dense"
     for name in ("f-1.py311.nbi", "f-1.py311.1.nbc", mark):
         (folder / name).touch()
     (folder / "f.cpython-311.pyc").touch()
     monkeypatch.setattr(compilation, "ROOT", tmp_path)
-    monkeypatch.setattr(compilation, "_mark_name", lambda: mark if current else "other")
     monkeypatch.setattr(compilation, "cache_folder", lambda: folder)
-    compilation._drop_outdated()
+    compilation._drop_outdated.__wrapped__()
     assert len(list(folder.iterdir())) == left + 1

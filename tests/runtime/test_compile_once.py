@@ -22,7 +22,7 @@ from dcsvm_dask.runtime import compilation, compile_once
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.begun_by import BegunBy
 from dcsvm_dask.runtime.cluster.connect import prepared
-from dcsvm_dask.runtime.compilation import is_compiled, is_loaded
+from dcsvm_dask.runtime.compilation import DENSE, is_compiled, is_loaded, warm_up
 from dcsvm_dask.runtime.topic import TOPIC, subscribed
 from dcsvm_dask.runtime.worker import PrepareWorker
 from dcsvm_dask.versions import versions
@@ -42,9 +42,9 @@ LOADED = 10
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give a cache folder in which a file "done" says that all is compiled."""
     monkeypatch.setattr(compile_once, "cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(compile_once, "is_compiled", (tmp_path / "done").exists)
+    monkeypatch.setattr(compile_once, "is_compiled", lambda _: (tmp_path / "done").exists())
     monkeypatch.setattr(compile_once, "BEAT_SECONDS", 0.2)
-    monkeypatch.setattr(compile_once, "warm_up", lambda: None)
+    monkeypatch.setattr(compile_once, "warm_up", lambda _: None)
     return tmp_path
 
 
@@ -82,7 +82,7 @@ def test_of_the_workers_of_a_node_one_has_it_compiled_and_all_go_on(
         (node / "heard").touch()
 
     async def workers() -> None:
-        compiled = (compile_once.compile_once(told.append, beat) for beat in beats)
+        compiled = (compile_once.compile_once(DENSE, told.append, beat) for beat in beats)
         await asyncio.wait_for(asyncio.gather(*compiled, hear()), SECONDS)
 
     asyncio.run(workers())
@@ -107,7 +107,7 @@ def test_a_lock_of_who_has_ended_holds_nobody_up(
     beats = Beats()
 
     async def worker() -> None:
-        one = asyncio.create_task(compile_once.compile_once(print, beats))
+        one = asyncio.create_task(compile_once.compile_once(DENSE, print, beats))
         await asyncio.sleep(0.5)
         assert not (node / "log").exists()  # it waits
         holder.kill()
@@ -134,10 +134,10 @@ def test_a_child_that_ends_without_having_compiled_is_told_of(
 ) -> None:
     monkeypatch.setattr(compile_once, "COMMAND", child(node, line))
     with pytest.raises(RunError, match=said):
-        asyncio.run(compile_once.compile_once(print, Beats()))
+        asyncio.run(compile_once.compile_once(DENSE, print, Beats()))
     # Nobody waits for it: the next one tries.
     with pytest.raises(RunError, match=said):
-        asyncio.run(compile_once.compile_once(print, Beats()))
+        asyncio.run(compile_once.compile_once(DENSE, print, Beats()))
     assert (node / "log").read_text() == "one\none\n"
 
 
@@ -147,7 +147,7 @@ def test_a_worker_that_leaves_ends_its_child(node: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(compile_once, "COMMAND", child(node, *lines))
 
     async def worker() -> None:
-        one = asyncio.create_task(compile_once.compile_once(print, Beats()))
+        one = asyncio.create_task(compile_once.compile_once(DENSE, print, Beats()))
         while not (pid.exists() and pid.read_text()):
             await asyncio.sleep(0.05)
         one.cancel()
@@ -172,11 +172,11 @@ def test_without_a_lock_each_worker_compiles_and_says_so_once(
 
         monkeypatch.setattr(fcntl, "flock", refused)
     loaded: list[bool] = []
-    monkeypatch.setattr(compile_once, "warm_up", lambda: loaded.append(True))
-    monkeypatch.setattr(compile_once, "is_compiled", lambda: bool(loaded))
+    monkeypatch.setattr(compile_once, "warm_up", lambda _: loaded.append(True))
+    monkeypatch.setattr(compile_once, "is_compiled", lambda _: bool(loaded))
     with caplog.at_level(logging.WARNING):
         for _ in range(2):  # one run, and another
-            asyncio.run(compile_once.compile_once(print, Beats()))
+            asyncio.run(compile_once.compile_once(DENSE, print, Beats()))
     assert len(loaded) == 2
     (record,) = caplog.records
     assert record.getMessage().startswith("this worker compiles by itself, during which it is")
@@ -186,17 +186,20 @@ def test_what_is_compiled_is_marked_for_what_numba_keeps_it_by(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compilation, "cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(compilation, "_loaded", [])
-    compilation._mark_name.cache_clear()
-    assert not is_compiled()
-    compilation._mark()
-    assert is_compiled()
-    monkeypatch.setattr(compilation, "_loaded", [])
-    assert is_compiled()  # by the file alone
+    monkeypatch.setattr(compilation, "_loaded", set())
+    monkeypatch.setattr(compilation, "PARTS", {"one": [], "other": []})
+    compilation._conditions.cache_clear()
+    assert not is_compiled(["one"])
+    warm_up(["one"])
+    assert is_compiled(["one"])
+    assert not is_compiled(["one", "other"])
+    monkeypatch.setattr(compilation, "_loaded", set())
+    assert is_compiled(["one"])  # by the file alone
     monkeypatch.setattr("numba.__version__", "0.0")
-    compilation._mark_name.cache_clear()
-    assert not is_compiled()
-    compilation._mark_name.cache_clear()
+    compilation._conditions.cache_clear()
+    assert not is_compiled(["one"])
+    compilation._conditions.cache_clear()
+    compilation._warm_up.cache_clear()
 
 
 def test_what_a_worker_says_reaches_callbacks() -> None:
@@ -301,7 +304,7 @@ def test_workers_that_join_answer_while_their_node_compiles_and_stay_small(
             silent = max(silent, time.time() - min(seen))
             assert time.monotonic() < end
             time.sleep(0.2)
-        while not all(client.run(is_loaded).values()):
+        while not all(client.run(is_loaded, DENSE).values()):
             time.sleep(0.2)
         # What a process keeps is there once loading has let go of what it needed by the way.
         settled = time.monotonic() + SETTLING_SECONDS

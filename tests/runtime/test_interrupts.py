@@ -17,7 +17,7 @@ from dcsvm_dask.runtime.interrupts import raised_between_passes
 COMPILING = """
 from dcsvm_dask.runtime.compilation import warm_up
 try:
-    warm_up(lambda: print("compiling", flush=True))
+    warm_up(["dense"], lambda: print("compiling", flush=True))
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """

@@ -10,9 +10,8 @@ import numba
 import numpy as np
 import pytest
 
-from dcsvm_dask.kernels import Kernel, row_by_row
-from dcsvm_dask.solvers import box_qp, solve_smo, warm_up, warm_up_kinks
-from dcsvm_dask.solvers.on_demand import solve_on_demand
+from dcsvm_dask.kernels import row_by_row
+from dcsvm_dask.solvers import box_qp, solve_smo, warm_up_steps
 from dcsvm_dask.solvers.smo import active, columns, loops, steps
 from dcsvm_dask.tasks import Regression, svc_dual
 
@@ -26,28 +25,18 @@ def _signatures() -> dict[str, int]:
     }
 
 
-def test_nothing_is_compiled_after_warm_up(blobs: Callable[..., Any]) -> None:
-    warm_up()
+@pytest.mark.parametrize("kinks", [False, True])
+@pytest.mark.parametrize("equality", [False, True])
+def test_nothing_is_compiled_after_warm_up(
+    blobs: Callable[..., Any], equality: bool, kinks: bool
+) -> None:
+    warm_up_steps(equality=equality, kinks=kinks)
     before = _signatures()
     K, y = blobs(1500, seed=8)
-    for equality in (False, True):
-        for dtype in (np.float32, np.float64):
-            solve_smo(K.astype(dtype), svc_dual(y, 1.0), equality=equality, tol=1e-5)
-    X = np.random.default_rng(0).normal(size=(600, 2)).astype(np.float32)
-    dual = svc_dual(np.where(X[:, 0] > 0.0, 1.0, -1.0), 1.0)
-    assert solve_on_demand(Kernel("rbf"), X, dual)[0] is not None
-    assert _signatures() == before
-
-
-def test_nothing_is_compiled_for_kinks_after_their_warm_up(blobs: Callable[..., Any]) -> None:
-    warm_up()
-    warm_up_kinks()
-    before = _signatures()
-    K, y = blobs(1500, seed=8)
-    dual = Regression(0.3).dual(y.astype(np.float64), np.full(len(y), 2.0))
-    for equality in (False, True):
-        for dtype in (np.float32, np.float64):
-            solve_smo(K.astype(dtype), dual, equality=equality, tol=1e-5)
+    dual = svc_dual(y, 1.0)
+    if kinks:
+        dual = Regression(0.3).dual(y.astype(np.float64), np.full(len(y), 2.0))
+    solve_smo(K.astype(np.float32), dual, equality=equality, tol=1e-5)
     assert _signatures() == before
 
 

@@ -10,7 +10,7 @@ import signal
 import socket
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing import resource_tracker
@@ -26,6 +26,7 @@ from dcsvm_dask.runtime.caretaker import Caretaker, plugin_name
 from dcsvm_dask.runtime.clients import check_client
 from dcsvm_dask.runtime.cluster.child import GUARD, refuse_in_child
 from dcsvm_dask.runtime.cluster.forking import forked, load_package
+from dcsvm_dask.runtime.compilation import DENSE
 from dcsvm_dask.runtime.executors import Executor
 from dcsvm_dask.runtime.exits import report_exits
 from dcsvm_dask.runtime.on_cluster import OnCluster
@@ -58,6 +59,7 @@ def local_cluster(
     settings: Mapping[str, Any],
     run: BegunBy | None = None,
     meanwhile: Callable[[], None] = lambda: None,
+    parts: Sequence[str] = DENSE,
 ) -> Iterator[Executor]:
     """Start a local cluster of processes with one thread each.
 
@@ -77,6 +79,8 @@ def local_cluster(
         The run that the workers are for.
     meanwhile : callable, optional
         Called while the process that workers are forked from loads the package.
+    parts : sequence of str, optional
+        As for `PrepareWorker`.
 
     Yields
     ------
@@ -125,7 +129,7 @@ def local_cluster(
         try:
             for nanny in cluster.workers.values():
                 report_exits(nanny)
-            plugin = PrepareWorker(shield=True, threads=workers, run=run)
+            plugin = PrepareWorker(shield=True, threads=workers, run=run, parts=parts)
             with prepared(client, announcer, plugin) as watch:
                 yield OnCluster(client, announcer, description, None, watch)
         except KeyboardInterrupt:
@@ -228,7 +232,11 @@ def connected(where: Any, patience: float, say: Say) -> Iterator[tuple[Any, Work
 
 @contextmanager
 def remote_cluster(
-    where: Any, announcer: Announcer, patience: float, run: BegunBy | None = None
+    where: Any,
+    announcer: Announcer,
+    patience: float,
+    run: BegunBy | None = None,
+    parts: Sequence[str] = DENSE,
 ) -> Iterator[Executor]:
     """Attach to a running scheduler.
 
@@ -241,6 +249,8 @@ def remote_cluster(
         Seconds to wait for a worker.
     run : BegunBy, optional
         The run that the workers are for.
+    parts : sequence of str, optional
+        As for `PrepareWorker`.
 
     Yields
     ------
@@ -255,7 +265,8 @@ def remote_cluster(
         announcer.say("preparing the workers, which compile at their first run", doing=True)
         address = client.scheduler.address
         description = f"scheduler {address}, dashboard {client.dashboard_link}"
-        with prepared(client, announcer, PrepareWorker(shield=False, run=run)) as watch:
+        plugin = PrepareWorker(shield=False, run=run, parts=parts)
+        with prepared(client, announcer, plugin) as watch:
             yield OnCluster(client, announcer, description, memory_of_slots(workers), watch)
 
 

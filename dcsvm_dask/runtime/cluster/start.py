@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,6 +16,7 @@ from dcsvm_dask.runtime.capacity import memory_of_slots
 from dcsvm_dask.runtime.cluster.connect import check_versions, prepared, uninterrupted
 from dcsvm_dask.runtime.cluster.file import SSH, ClusterFile
 from dcsvm_dask.runtime.cluster.kinds import ask_for_workers, check, create, dashboard, settings
+from dcsvm_dask.runtime.compilation import DENSE
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.executors import Executor
 from dcsvm_dask.runtime.on_cluster import OnCluster
@@ -30,6 +31,7 @@ def started_cluster(
     announcer: Announcer,
     execution: Execution,
     run: BegunBy | None = None,
+    parts: Sequence[str] = DENSE,
 ) -> Iterator[Executor]:
     """Start a cluster on other hosts; its jobs end with the block in any case.
 
@@ -41,6 +43,8 @@ def started_cluster(
         Has the time to wait for the first worker; by default a queue's jobs may wait for days.
     run : BegunBy, optional
         The run that the workers are for.
+    parts : sequence of str, optional
+        As for `PrepareWorker`.
 
     Yields
     ------
@@ -70,7 +74,8 @@ def started_cluster(
             check_versions(client, cluster.scheduler_address)
             announcer.say("preparing the workers, which compile at their first run", doing=True)
             memory = memory_of_slots(workers)
-            with prepared(client, announcer, PrepareWorker(shield=False, run=run)) as watch:
+            plugin = PrepareWorker(shield=False, run=run, parts=parts)
+            with prepared(client, announcer, plugin) as watch:
                 yield OnCluster(client, announcer, where, memory, watch)
         finally:
             with uninterrupted():

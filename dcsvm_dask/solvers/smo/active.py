@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.compiled import njit
-from dcsvm_dask.kernels.row_by_row import Asked, whole_matrix
+from dcsvm_dask.kernels.row_by_row import Asked
 from dcsvm_dask.solvers.matrix_memory import Scratch
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.smo import rounded
@@ -19,8 +19,6 @@ from dcsvm_dask.tasks.dual import N_GROUPS
 
 Vector = NDArray[np.float64]
 Rows = NDArray[np.int64]
-
-ALL_THERE = whole_matrix()
 
 
 @njit(cache=True, nogil=True)
@@ -112,7 +110,7 @@ class ActiveSet:
         self.shift = 0.0
         self.group = None if dual.group is None else dual.group[rows]
 
-    def advance(self, tol: float, max_steps: int, asked: Asked = ALL_THERE) -> tuple[int, float]:
+    def advance(self, tol: float, max_steps: int, asked: Asked | None = None) -> tuple[int, float]:
         """Take up to `max_steps` steps; returns their number and the violation.
 
         With `asked` see `pair_steps`.

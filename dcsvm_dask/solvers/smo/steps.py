@@ -48,17 +48,17 @@ def pair_steps(
     with it by the second-order model (Fan, Chen, Lin, JMLR 6, 2005, WSS 2); b_i rises by what
     b_j falls.
 
-    Given and updated as for `box_steps`; G may be shifted by a constant. `asked` says where the
-    rows of K are, and computes those that are not there (`kernels.row_by_row`). Steps end, too,
-    where it should not be asked for more, or has not been for `_PATIENCE` steps. Returns the number
-    of steps, the violation m - M (at least 0), and (m + M) / 2, by which G is off its middle.
+    Given and updated as for `box_steps`; G may be shifted by a constant. Where `asked` is not None
+    it says where the rows of K are, and computes those that are not there (`kernels.row_by_row`);
+    steps end, too, where it should not be asked for more, or has not been for `_PATIENCE` steps.
+    Returns the number of steps, the violation m - M (at least 0), and (m + M) / 2, by which G is
+    off its middle.
     """
     i = 0
     step = 0.0
     steps = 0
     known = 0
     since = 0
-    on_demand = len(asked.place) > 0
     twice = np.float32(2.0 * unit)
     at_i = at_j = ask(K, asked, np.int64(i))
     while True:
@@ -67,10 +67,12 @@ def pair_steps(
         rise = -G[i] if lo[i] < 0.0 else -FAR
         violation = np.float64(rise) + np.float64(fall)
         ends = not violation > tol or steps >= max_steps
-        if on_demand and asked.number[0] > known:
-            known = asked.number[0]
-            since = steps
-        if ends or (on_demand and (known >= asked.most or steps - since > _PATIENCE)):
+        if asked is not None:
+            if asked.number[0] > known:
+                known = asked.number[0]
+                since = steps
+            ends = ends or known >= asked.most or steps - since > _PATIENCE
+        if ends:
             return steps, max(0.0, violation), 0.5 * (np.float64(rise) - np.float64(fall))
         at_i = ask(K, asked, np.int64(i))
         j = pair_partner(G, hi, zone, diagonal, K[at_i], twice, G[i], diagonal[i])

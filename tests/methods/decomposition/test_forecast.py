@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from dcsvm_dask import api, kernels, solvers
+from dcsvm_dask import api
 from dcsvm_dask.kernels import Kernel, is_sparse
 from dcsvm_dask.methods.decomposition.options import Decomposition
 from dcsvm_dask.methods.decomposition.plan import held_bytes
 from dcsvm_dask.methods.forecast import TYPICAL, Forecast, Measured, usual_value_seconds
 from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.plan import Plan, plan
+from dcsvm_dask.runtime.compilation import parts_of_run, warm_up
 from dcsvm_dask.solvers.parallel import ShareRows
 from dcsvm_dask.tasks import Classification
 from tests.typical import GOALS
@@ -54,8 +55,8 @@ def test_shares_take_what_is_planned(
     dual = Classification().dual(np.where(np.arange(N) % 2, 1.0, -1.0), np.ones(N))
     ends = [N * part // shares for part in range(shares + 1)]
     Z, index, w = X[:1000], np.arange(1000), np.ones(1000)
-    for warm_up in (kernels.warm_up, solvers.warm_up, solvers.warm_up_parallel):  # not of shares
-        warm_up()
+    needed = parts_of_run(sparse=is_sparse(X), bias=False, kinks=False)
+    warm_up([*needed, "parallel"])  # whose memory is not that of shares
     gc.collect()
     tracemalloc.start()
     held = [
