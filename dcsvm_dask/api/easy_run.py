@@ -13,7 +13,7 @@ from dcsvm_dask.api.or_resuming import train_or_resume
 from dcsvm_dask.api.run import Place, Run
 from dcsvm_dask.data.summary import summary_lines
 from dcsvm_dask.diagnostics.followers import shown
-from dcsvm_dask.diagnostics.search_doubts import NO_BETTER, is_constant
+from dcsvm_dask.diagnostics.search_doubts import NO_BETTER, is_constant, told_of_edges
 from dcsvm_dask.errors import InputError, Terminated
 from dcsvm_dask.methods.registry import BEGUN
 from dcsvm_dask.models.scores import standard_error
@@ -63,8 +63,8 @@ class EasyRun(Run):
         target on the same rows), ``linear_svm`` (of a linear SVM; None where it did not end in
         time). ``class_weight`` as it was given, ``C``, ``gamma``, ``cv_score``,
         ``cv_error``, ``candidates``, ``edges`` (parameters whose best value is the last one that
-        was tried), ``data`` and ``test_data``. ``seconds`` of the call, of ``minutes``, leave out
-        ``compile_seconds``.
+        was tried; none where the best candidate is no better than a constant), ``data`` and
+        ``test_data``. ``seconds`` of the call, of ``minutes``, leave out ``compile_seconds``.
     """
 
     def __init__(self, folder: RunFolder, figures: dict[str, Any]) -> None:
@@ -250,16 +250,12 @@ def _carried(
     found = EasySearch(folder, data, usual, own["scoring"], clock, say).run(C, gamma)
     best = choose(found)
     folder.write(state=TRAINING)
-    wide = tuple(name for name, _ in edges(found, best))
     largest = max(data.counts) / data.n_rows if score == "accuracy" else None
-    constant_best = is_constant(best.score, best.error, largest)
-    if constant_best:
+    wide: list[str] = []
+    if is_constant(best.score, best.error, largest):
         say(f"warning: {NO_BETTER}")
-    for name in () if constant_best else wide:
-        say(
-            f"warning: the best {name} is the last one that was tried; more --minutes try others, "
-            "or `dcsvm search` those that you name"
-        )
+    elif wide := [name for name, _ in edges(found, best)]:
+        say(f"warning: {told_of_edges(wide)}")
     if not best.solved:
         say("warning: the best candidate was not solved in the search's steps: it may take long")
     seconds = training_seconds(best, data.n_rows, FOLDS)
@@ -288,7 +284,7 @@ def _carried(
         "linear_svm": linear,
         "class_weight": own["class_weight"],
         **_of_search(found, best),
-        "edges": list(wide),
+        "edges": wide,
         "minutes": clock.total / 60,
         "seconds": clock.spent(),
         "compile_seconds": clock.compiling,

@@ -109,6 +109,7 @@ def command(
 
 def summary(run: Any) -> str:
     """Return the result beside the baselines, and the commands that may follow."""
+    from dcsvm_dask.diagnostics.search_doubts import told_of_edges
     from dcsvm_dask.diagnostics.terminal.closing import shown
 
     figures = run.figures
@@ -142,6 +143,7 @@ def summary(run: Any) -> str:
     advice = advised(figures)
     linear = [f"  {linear_command(run, figures)}"] if advice and LINEAR in advice else []
     lines += [f"note               {advice}"] if advice else []
+    lines += [f"note               {told_of_edges(figures['edges'])}"] if figures["edges"] else []
     run_place, data = (shlex.quote(shown(url)) for url in (run.url, figures["test_data"]))
     return "\n".join(
         [

@@ -65,6 +65,17 @@ def edges(tried: Sequence[Row], chosen: Row, at_least: int = 2) -> Iterator[str]
             yield f"the best {name} is the least that was tried; try smaller ones, too"
 
 
+def told_of_edges(names: Sequence[str]) -> str:
+    """Return that the best values of parameters are the last ones that `easy` has tried."""
+    are = "is the last one that was tried"
+    if len(names) > 1:
+        are = "are the last ones that were tried"
+    return (
+        f"the best {' and '.join(names)} {are}; more --minutes try others, or `dcsvm search` those "
+        "that you name"
+    )
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real)
 

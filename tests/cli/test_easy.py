@@ -7,13 +7,14 @@ import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dcsvm_dask import api
-from dcsvm_dask.cli.easy import _time, advised, linear_command
+from dcsvm_dask.cli.easy import _time, advised, linear_command, summary
 from tests.command_line import invoke
 
 ROWS = [{"rows": 70, "recall": 1.0}, {"rows": 30, "recall": 0.0}]
@@ -168,7 +169,32 @@ def test_a_search_whose_best_is_a_constant_names_no_direction(
     assert done.exit_code == 0, done.output
     said = " ".join(done.stderr.split())
     assert "hardly more accurate than always predicting the largest class" in said
-    assert "is the last one that was tried" not in said
+    assert "is the last one that was tried" not in said + done.stdout
+
+
+@pytest.mark.parametrize(
+    ("edges", "said"),
+    [
+        ([], None),
+        (["gamma"], "the best gamma is the last one that was tried; more --minutes try others"),
+        (["C", "gamma"], "the best C and gamma are the last ones that were tried; more --minutes"),
+    ],
+    ids=["inside", "gamma", "both"],
+)
+def test_the_summary_says_where_the_best_candidate_lies_at_the_edge(
+    edges: list[str], said: str | None
+) -> None:
+    test = {"accuracy": 0.9, "balanced_accuracy": 0.9, "roc_auc": 0.95, "by_class": ROWS[:1]}
+    figures = {
+        "score": "accuracy", "error": 0.01, "majority": 0.7, "linear_svm": 0.8, "edges": edges,
+        "test": {**test, "n_rows": 100, "n_support": 40}, "candidates": 9, "C": 16.0, "gamma": 0.25,
+        "minutes": 1.0, "seconds": 20.0, "compile_seconds": 0.0,
+        "data": "d.zarr", "test_data": "d.zarr/test",
+    }  # fmt: skip
+    run = SimpleNamespace(url="/data/out/model", figures=figures)
+    notes = [line for line in summary(run).splitlines() if line.startswith("note ")]
+    assert len(notes) == (said is not None)
+    assert said is None or notes[0].removeprefix("note").strip().startswith(said)
 
 
 @pytest.mark.parametrize(
