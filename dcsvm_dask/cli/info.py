@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from dcsvm_dask.cli.options import echo, quiet_option
+from dcsvm_dask.numbers import counted
 
 SHOWN = 8
 """Features whose ranges are printed."""
@@ -118,7 +119,8 @@ def show(found: dict[str, Any], *, warned: bool = False) -> None:
     for line in found["prepared"][:SHOWN_COLUMNS]:
         echo(f"  column {line}")
     if len(found["prepared"]) > SHOWN_COLUMNS:
-        echo(f"  and {len(found['prepared']) - SHOWN_COLUMNS:,} more columns made numbers")
+        more = len(found["prepared"]) - SHOWN_COLUMNS
+        echo(f"  and {counted(more, 'more column')} made numbers")
     echo(f"  {dropped_line(found['dropped'])}")
     for said in () if warned else found["warnings"]:
         echo(f"  warning: {said}")
@@ -131,7 +133,7 @@ def show(found: dict[str, Any], *, warned: bool = False) -> None:
         for label, count in pairs[:20]:
             echo(f"    class {label}: {count:,} rows ({count / max(1, rows):.1%})")
         if len(pairs) > 20:
-            echo(f"    and {len(pairs) - 20} more classes")
+            echo(f"    and {len(pairs) - 20} more {'class' if len(pairs) == 21 else 'classes'}")
         if part["targets"] is not None:
             low, high, mean, std = (f"{value:.6g}" for value in part["targets"].values())
             echo(f"    targets {low} to {high}, mean {mean}, standard deviation {std}")

@@ -354,10 +354,17 @@ def test_columns_that_cannot_be_kept(home: Path, run: api.Run, tmp_path: Path) -
         assert not place.exists()
 
 
-def test_of_many_columns_the_five_with_most_cells_are_named() -> None:
-    filled = {f"c{k}": k for k in range(1, 8)}
+@pytest.mark.parametrize(("columns", "more"), [(9, "1 more column"), (10, "2 more columns")])
+def test_of_many_columns_the_eight_with_most_cells_are_named(columns: int, more: str) -> None:
+    filled = {f"c{k}": k for k in range(1, columns + 1)}
+    named = ", ".join(f"c{k} {k}" for k in range(columns, columns - 8, -1))
     said = cells_line({"filled": filled, "unknown": {}})
-    assert said == "28 empty cells were filled in (c7 7, c6 6, c5 5, c4 4, c3 3 and 2 more columns)"
+    assert said == f"{sum(filled.values())} empty cells were filled in ({named} and {more})"
+
+
+def test_up_to_eight_columns_are_all_named() -> None:
+    said = cells_line({"filled": dict.fromkeys("abcdefgh", 1), "unknown": {}})
+    assert said == "8 empty cells were filled in (a 1, b 1, c 1, d 1, e 1, f 1, g 1, h 1)"
     assert cells_line({"filled": {}, "unknown": {}}) is None
     one = cells_line({"filled": {"a": 1}, "unknown": {"b": 1}})
     assert one is not None

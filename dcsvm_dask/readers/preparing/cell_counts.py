@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from dcsvm_dask.numbers import counted
 
-SHOWN = 5
+SHOWN = 8
 """Columns that a sentence names."""
 
 
@@ -43,5 +43,6 @@ def cells_line(counts: dict[str, dict[str, int]]) -> str | None:
 
 def _by_column(counts: dict[str, int]) -> str:
     ordered = sorted(counts.items(), key=lambda pair: -pair[1])
-    more = f" and {len(ordered) - SHOWN:,} more columns" if len(ordered) > SHOWN else ""
+    left = len(ordered) - SHOWN
+    more = f" and {counted(left, 'more column')}" if left > 0 else ""
     return ", ".join(f"{name} {count:,}" for name, count in ordered[:SHOWN]) + more

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.columns import Expected, Layout, column_layout
+from dcsvm_dask.numbers import counted
+from dcsvm_dask.readers.columns import Expected, Layout, column_layout, listed
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.preparing.cells import (
     empty_words,
@@ -248,7 +249,7 @@ class PreparedSource:
 
     def _learn_from(self, facts: list[ColumnFacts]) -> None:
         choices = self._choices
-        encoders, errors, words = [], list[str](), dict[str, None]()
+        encoders, errors, wrong, words = [], list[str](), list[str](), dict[str, None]()
         for one in facts:
             if one.is_empty:
                 raise InputError(
@@ -258,16 +259,17 @@ class PreparedSource:
                 encoder = encoder_of(one, choices)
             except BadCellError as error:
                 errors.append(str(self._refused(error, error.row)).removeprefix(self.name))
+                wrong.append(one.name)
                 words |= dict.fromkeys(error.words)
                 continue
             except InputError as error:
                 errors.append(f": {error}")
+                wrong.append(one.name)
                 continue
             if encoder is not None:
                 encoders.append(replace(encoder, n_missing=one.n_missing))
         if errors:
-            more = len(errors) - SAID
-            left = f"\n{self.name}: {more} more columns need a choice" if more > 0 else ""
+            left = _others(self.name, wrong[SAID:])
             hint = hint_for_words(
                 list(words), choices.missing_words, refuses=choices.missing == "refuse"
             )
@@ -448,6 +450,15 @@ def plain_columns(expected: Expected) -> ColumnPreparation:
     names = expected.names or [str(k + 1) for k in range(expected.n_features)]
     encoders = tuple(Encoder(name, NUMBER) for name in names)
     return ColumnPreparation(encoders, has_names=expected.names is not None)
+
+
+def _others(name: str, columns: Sequence[str]) -> str:
+    """Return a line that names further columns that need a choice; empty without any."""
+    if not columns:
+        return ""
+    needs = "needs" if len(columns) == 1 else "need"
+    count = counted(len(columns), "more column")
+    return f"\n{name}: {count} {needs} a choice: {listed(columns)}"
 
 
 def _mask(values: NDArray[np.bool_]) -> Any:

@@ -66,6 +66,18 @@ def test_columns_of_words_are_refused_with_what_to_do(tmp_path: Path) -> None:
         taken(many, tmp_path, one_hot="auto", drop=["nr", "grade"])
 
 
+def test_columns_beyond_the_first_eight_are_named(tmp_path: Path) -> None:
+    words = {f"word {k}": TOWN for k in range(9)}
+    with pytest.raises(InputError) as error:
+        taken(FRAME[["nr", "y"]].assign(**words), tmp_path, label="y")
+    *said, last = str(error.value).splitlines()
+    assert len(said) == 8
+    assert last.endswith(".csv: 1 more column needs a choice: word 8")
+    words["word 9"] = TOWN
+    with pytest.raises(InputError, match=r": 2 more columns need a choice: word 8, word 9$"):
+        taken(FRAME[["nr", "y"]].assign(**words), tmp_path, label="y")
+
+
 @pytest.mark.parametrize("hole", ["", "NA", "?", "null"])
 def test_missing_cells_are_refused_with_their_line(hole: str, tmp_path: Path) -> None:
     frame = FRAME.assign(age=np.where(GONE, hole, AGE.astype(int).astype(str)))
