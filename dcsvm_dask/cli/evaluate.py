@@ -39,10 +39,11 @@ def command(run_place: str, data: str, as_json: bool, quiet: bool, **how: Any) -
         echo(note, err=True)
     run = api.open_run(run_place)
     found = run.evaluate(data, quiet=quiet, **how)
-    if not quiet and note is None:
-        note = trained_on_note(run.folder, data, found["n_rows"])
-        if note is not None:
-            echo(f"note: {note}", err=True)
+    notes = found["notes"]
+    if note is None:
+        notes = [trained_on_note(run.folder, data, found["n_rows"]), *notes]
+    for text in () if quiet else filter(None, notes):
+        echo(f"note: {text}", err=True)
     echo(json.dumps(found, indent=1) if as_json else describe(found))
 
 

@@ -43,7 +43,7 @@ def command(
     found = api.open_run(run_place).predict_file(data, out, quiet=quiet, **how)
     if not quiet:
         said = (cells_line(found["cells"]), outside_line(found["outside"], found["n_rows"]))
-        for note in filter(None, said):
+        for note in filter(None, (*said, *found["notes"])):
             echo(f"note: {note}", err=True)
         echo(
             f"{found['n_rows']} rows, {_model(found)}, {found['ms_per_row']:.4g} ms a row; "

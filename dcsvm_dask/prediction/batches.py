@@ -15,6 +15,7 @@ from dcsvm_dask.kernels import Rows, is_sparse
 from dcsvm_dask.masking import masked
 from dcsvm_dask.methods.choice import Choice
 from dcsvm_dask.methods.predict import Decided, decide_given, decide_stored
+from dcsvm_dask.numbers import counted
 from dcsvm_dask.readers.columns import match_names
 from dcsvm_dask.readers.encoding import MARKED
 from dcsvm_dask.readers.frames import memory_source
@@ -96,6 +97,8 @@ class StoredRows:
 
     cells, outside = CellCounts(), dict[str, dict[str, float]]()
     """A data set was prepared at its ingest."""
+    fewer_features = None
+    """It has all features."""
 
     def take(self, index: NDArray[np.int64]) -> Rows:
         """Return the rows of an ascending index."""
@@ -169,6 +172,17 @@ class SentRows:
     def outside(self) -> dict[str, dict[str, float]]:
         """Features with cells far outside of the training rows; see `OutsideCounts.to_json`."""
         return self._outside.to_json(self._prepared.feature_names)
+
+    @property
+    def fewer_features(self) -> str | None:
+        """That svmlight text names fewer features than the model has, after reading; else None."""
+        of_model = self._prepared.n_features
+        if not isinstance(self._source, SvmlightSource) or self._source.n_named >= of_model:
+            return None
+        return (
+            f"{self.name}: names {counted(self._source.n_named, 'feature')}, the model was trained "
+            f"on {of_model:,}; absent ones count as zero"
+        )
 
     def _absent(self) -> str:
         """Return the name of the missing label column, where labels are found by name."""

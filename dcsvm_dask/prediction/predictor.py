@@ -213,7 +213,8 @@ class Predictor:
             empty cells that were filled in (``filled``), and of those with a category that the
             training rows do not have (``unknown``); ``outside``: by
             feature ``cells``, how many are farther from its training range, ``least`` to
-            ``greatest``, than that is wide, and ``sample``, the first of them.
+            ``greatest``, than that is wide, and ``sample``, the first of them; ``notes``: a
+            sentence where svmlight text names fewer features than the model has.
 
         Raises
         ------
@@ -280,11 +281,11 @@ class Predictor:
             (``average``: "binary" or "macro"); ``roc_auc`` of two classes; ``by_class``, the three
             and the rows of each class; ``confusion`` (``labels``; ``matrix``, a row for each true
             class); ``warnings``, a sentence where less than 2 % of the rows of a class with at
-            least 50 are predicted right. Always ``n_rows``, ``n_support``,
-            ``ms_per_row``, ``mode``, ``level``. Of targets instead: ``r2``, ``mae`` and ``rmse`` of
-            regression, ``pinball`` and ``coverage`` of a quantile. Of
-            several ``pinball`` is the mean, ``by_quantile`` has both for each, ``crossing`` is the
-            share of rows on which one lies above a higher one, and ``sorted`` says whether they
+            least 50 are predicted right. Always ``n_rows``, ``n_support``, ``ms_per_row``,
+            ``mode``, ``level``, and ``notes`` as `predict_file` has them. Of targets instead:
+            ``r2``, ``mae`` and ``rmse`` of regression, ``pinball`` and ``coverage`` of a quantile.
+            Of several ``pinball`` is the mean, ``by_quantile`` has both for each, ``crossing`` is
+            the share of rows on which one lies above a higher one, and ``sorted`` says whether they
             were sorted before. Of a one-class SVM ``auc`` and ``accuracy``, as far as labels allow,
             and ``outliers``, the share of rows with a decision value of 0 or less.
 

@@ -78,6 +78,8 @@ def decision_values(
     with closing(decided(run, rows, choice, execution, Announcer(run.place.url, []))) as found:
         values = [_sorted(block.values, sort_quantiles) for block, _ in found]
     _warn_of_outside(rows, sum(map(len, values)))
+    for note in _notes(rows):
+        warnings.warn(DcsvmWarning(note), stacklevel=3)
     return np.concatenate(values) if values else np.zeros((0, len(outputs)) if outputs else 0)
 
 
@@ -119,7 +121,8 @@ def predict_file(
     -------
     dict
         ``out``, ``mode``, ``level``, ``n_rows``, ``n_support``, ``ms_per_row``, ``cells`` (see
-        `CellCounts`), ``outside`` (see `OutsideCounts.to_json`).
+        `CellCounts`), ``outside`` (see `OutsideCounts.to_json`), ``notes``: sentences about the
+        rows.
     """
     prepared = Preparation.read(run)
     outputs = _outputs(run, sort_quantiles)
@@ -146,6 +149,7 @@ def predict_file(
         **about,
         "cells": rows.cells.to_json(),
         "outside": rows.outside,
+        "notes": _notes(rows),
     }
 
 
@@ -180,13 +184,15 @@ def evaluate(
     dict
         The result of `Scores.result`, or the scores of the task, with ``mode``, ``level``,
         ``n_support`` and ``ms_per_row``: the time of one core for a row, without reading rows or
-        loading the model. Of classes also ``warnings``, see `told_of_missed`.
+        loading the model; ``notes`` as in `predict_file`. Of classes also ``warnings``, see
+        `told_of_missed`.
     """
     prepared, outputs = Preparation.read(run), _outputs(run, sort_quantiles)
     rows = open_batches(data, prepared, labelled=True, encoding=encoding)
     if not prepared.has_classes:
         of_targets = _evaluate_targets(run, rows, choice, execution, announcer, sort_quantiles)
         _warn_of_outside(rows, of_targets["n_rows"])
+        of_targets["notes"] = _notes(rows)
         return {**of_targets, "sorted": sort_quantiles} if outputs else of_targets
     scores = Scores(prepared.classes)
     scheme = scheme_for(len(prepared.classes), settings_of(run).multiclass)
@@ -203,7 +209,8 @@ def evaluate(
     confusion = np.array(result["confusion"]["matrix"])
     lost = missed(prepared.classes, np.diag(confusion).tolist(), confusion.sum(axis=1).tolist())
     said = [told_of_missed(lost, "evaluated rows")] if lost else []
-    return {**result, "warnings": said, **_about(run, choice, result["n_rows"], seconds)}
+    about = _about(run, choice, result["n_rows"], seconds)
+    return {**result, "warnings": said, "notes": _notes(rows), **about}
 
 
 def _evaluate_targets(
@@ -339,6 +346,11 @@ def _warn_of_outside(rows: StoredRows | SentRows, n_rows: int) -> None:
     said = outside_line(rows.outside, n_rows)
     if said is not None:
         warnings.warn(DcsvmWarning(f"{rows.name}: {said}"), stacklevel=4)
+
+
+def _notes(rows: StoredRows | SentRows) -> list[str]:
+    """Return what users should know of rows that were decided, a sentence each."""
+    return [] if rows.fewer_features is None else [rows.fewer_features]
 
 
 def _about(run: RunFolder, choice: Choice, n_rows: int, seconds: float) -> dict[str, Any]:

@@ -58,6 +58,8 @@ class SvmlightSource:
         Column of the blocks that is feature 0. Blocks have raw indices as columns, so this is 1
         or 0; it is final after a pass over the file. Always 0 if both parameters are given: then
         blocks are final.
+    n_named : int
+        Number of features up to the greatest index of the rows that were read.
     """
 
     parses = True
@@ -81,6 +83,7 @@ class SvmlightSource:
         self._final = n_features is not None and first_feature is not None
         self._base = first_feature
         self.first_feature = 0 if self._final else 1
+        self.n_named = 0
 
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks in order; their width is the greatest index so far."""
@@ -91,13 +94,14 @@ class SvmlightSource:
             labels, rows, low, high = self._parse(text, line)
             rows_read += labels.size
             widest = max(widest, high + 1)
+            self.n_named = max(self.n_named, high + 1 - base)
             if self._final:
                 yield self._finish(rows, low, high, base), labels
                 continue
             if low == 0:
                 if self._base == 1:
                     raise InputError(f"{self.name}: index 0 occurs, but indices count from 1")
-                base = 0
+                base, self.n_named = 0, widest
             self.first_feature = base
             yield (
                 sparse.csr_array((rows.data, rows.indices, rows.indptr), (labels.size, widest)),

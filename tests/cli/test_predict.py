@@ -69,6 +69,7 @@ def test_evaluate_prints_one_json_object_and_nothing_else(home: Path, mode: str)
         "roc_auc",
         "confusion",
         "warnings",
+        "notes",
         "n_support",
         "ms_per_row",
         "n_rows",
