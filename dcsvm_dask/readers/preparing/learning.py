@@ -43,7 +43,10 @@ MOST_CATEGORIES = 1000
 MANY_CATEGORIES = 50
 """Above it "auto" leaves the choice to the user."""
 _COMMA = re.compile(r"[+-]?[\d.]*(,\d+)?")
-_POINT = re.compile(r"'[+-]?\d*\.\d+'")
+_POINT = re.compile(r"'[+-]?(\d*|\d{1,3}(,\d{3})+)\.\d+'")
+_EITHER_MARK = re.compile(r"[+-]?[\d.,]+")
+_CLEAR_POINT = r",.*\.|\.(\d{1,2}|\d{4,})$|^[+-]?0?\.\d+$"
+"""In numbers whose dot begins the decimals and separates no thousands."""
 _SIGNS = re.compile(r"[$€£¥]?\s?[+-]?\d[\d.,'\u2019\u00a0\u202f ]*\s?[%$€£¥°]?")
 """Numbers with signs of currencies, per cent, or between thousands."""
 _UNITS = re.compile(_SIGNS.pattern + r"\s?[^\W\d_]{0,4}")
@@ -78,6 +81,7 @@ class ColumnFacts:
         self.signs: set[str] = set()
         self.comma: str | None = None
         self.comma_is_clear = decimal == ","
+        self.point: str | None = None
         self.words: Counter[str] = Counter()
         self.has_many = False
         self.dates = DateForms()
@@ -127,7 +131,7 @@ class ColumnFacts:
             self.signs.add(sign)
         if good.any():
             self._keep(numbers[codes][good[codes]])
-            self._look_at_commas(words.filter(pa.array(good)))
+            self._look_at_marks(words.filter(pa.array(good)))
         if wrong.any():
             first = int(np.flatnonzero(wrong[codes])[0])
             if self.first_wrong is None:
@@ -140,8 +144,16 @@ class ColumnFacts:
                 self._look_at_dates(words, counts)
             self._count(words, counts)
 
-    def _look_at_commas(self, words: Any) -> None:
-        """Note a number whose comma may begin the decimals; see `doubtful_comma`."""
+    def _look_at_marks(self, words: Any) -> None:
+        """Note a number whose comma may begin the decimals, and one whose dot clearly does.
+
+        See `doubtful_comma`.
+        """
+        import pyarrow.compute as pc
+
+        if self.point is None and self._decimal == ".":
+            found = words.filter(pc.match_substring_regex(words, pattern=_CLEAR_POINT))
+            self.point = shown(found[0]) if len(found) else None
         if not self.comma_is_clear:
             sample, self.comma_is_clear = doubtful_comma(words)
             self.comma = self.comma or sample
@@ -268,8 +280,14 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
         raise BadCellError(row, name, f"{problem}write all decimals with the same mark")
     grouped = "," in word or word.count(".") > 1
     commas = grouped and all(_COMMA.fullmatch(one) for one in facts.words)
-    if facts.n_numbers >= facts.n_wrong or commas:
-        hint = "; give --decimal , where a comma begins the decimals" if commas else ""
+    mixed = grouped and facts.point is not None and bool(_COMMA.fullmatch(word.strip("'")))
+    numeric = mixed and all(_EITHER_MARK.fullmatch(one) for one in facts.words)
+    if facts.n_numbers >= facts.n_wrong or commas or numeric:
+        hint = ""
+        if mixed:
+            hint = f"; the column has {facts.point}, too: write all decimals with the same mark"
+        elif commas:
+            hint = "; give --decimal , where a comma begins the decimals"
         words = () if commas or any(map(str.isdigit, word)) else tuple(facts.words)
         raise BadCellError(row, name, f"is not a number: {word}{hint}", words)
     signed = all(map(_SIGNS.fullmatch, facts.words))

@@ -1,0 +1,57 @@
+"""Columns that mix decimals after a point and after a comma are refused, whatever is chosen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dcsvm_dask import api
+from dcsvm_dask.errors import InputError
+
+PRICES = ["1,980.11", "11,32", "12.50", "850", "1,200.00", "7.05"]
+
+
+def refused(path: Path, prices: list[str], separator: str = ";", **words: Any) -> str:
+    """Return the message that the ingest of a table with these prices ends with."""
+    lines = [separator.join((f'"{price}"', str(k % 2))) for k, price in enumerate(prices)]
+    path.write_text("\n".join([separator.join(("price", "sold")), *lines]) + "\n")
+    with pytest.raises(InputError) as error:
+        api.ingest(path, path.with_suffix(".zarr"), label="sold", **words)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+@pytest.mark.parametrize(
+    ("prices", "line", "wrong", "other"),
+    [
+        (PRICES, 3, "11,32", "1,980.11"),
+        (["0.99", "1.980,11", "5,00", "1,95"], 3, "1.980,11", "0.99"),
+        (["1,980.11", "11,32", "9,99", "4,00"], 3, "11,32", "1,980.11"),
+        ([*(f"{k}.25" for k in range(3000)), "11,32"], 3002, "11,32", "0.25"),
+    ],
+    ids=["mostly points", "thousands", "mostly commas", "far down"],
+)
+def test_the_cell_its_place_and_the_other_mark_are_named(
+    prices: list[str], line: int, wrong: str, other: str, separator: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    assert refused(path, prices, separator, one_hot="auto") == (
+        f"{path}, line {line}: column 1 ('price') is not a number: '{wrong}'; the column has "
+        f"'{other}', too: write all decimals with the same mark"
+    )
+
+
+@pytest.mark.parametrize("prices", [PRICES, ["1,980.11", "11,32", "9,99"]])
+def test_so_they_are_where_commas_begin_the_decimals(prices: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    assert refused(path, prices, decimal=",") == (
+        f"{path}, line 2: column 1 ('price') is not a number: '1,980.11'; with --decimal , a dot "
+        "separates thousands: write all decimals with the same mark"
+    )
+
+
+def test_dots_between_thousands_are_no_other_mark(tmp_path: Path) -> None:
+    said = refused(tmp_path / "t.csv", ["1.250", "11,32", "850", "3,5"])
+    assert said.endswith("'11,32'; give --decimal , where a comma begins the decimals")
