@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.numbers import counted
-from dcsvm_dask.readers.columns import Expected, Layout, column_layout, listed
+from dcsvm_dask.readers.columns import Expected, Layout, column_layout
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.preparing.cells import (
     empty_words,
@@ -228,12 +228,16 @@ class PreparedSource:
             )
             for name in names
         ]
-        start = 0
-        for found in self._batches(self._layout.features, keep=True):
-            self._check_types(found)
-            self._na.update(found)
-            n = len(found[0])
-            batch, rows = self._without_missing(self._tidied(found), np.arange(start, start + n))
+        start, self._no_label = 0, None
+        labels = [] if self._label is None else [self._label]
+        for found in self._batches([*self._layout.features, *labels], keep=True):
+            cells = found[: len(facts)]
+            self._check_types(cells)
+            self._na.update(cells)
+            n = len(cells[0])
+            batch, rows = self._without_missing(self._tidied(cells), np.arange(start, start + n))
+            if labels and self._no_label is None:
+                self._no_label = self._first_without_label(self._tidied(found[-1:])[0], rows, start)
             if chosen is not None:
                 # Rows are counted as `blocks` yields them.
                 mask = chosen(passed, passed + len(rows))
@@ -247,14 +251,23 @@ class PreparedSource:
             raise InputError(f"{self.name}: empty: it holds no rows")
         return facts
 
+    @staticmethod
+    def _first_without_label(labels: Any, rows: NDArray[np.int64], start: int) -> int | None:
+        """Return the first of some rows of a batch, which begins at `start`, without a label."""
+        missing = missing_of(labels)[rows - start]
+        return int(rows[np.flatnonzero(missing)[0]]) if missing.any() else None
+
     def _learn_from(self, facts: list[ColumnFacts]) -> None:
         choices = self._choices
         encoders, errors, wrong, words = [], list[str](), list[str](), dict[str, None]()
+        if self._no_label is not None:
+            errors.append(self._without_label(self._no_label))
+            wrong.append("the label")
         for one in facts:
             if one.is_empty:
-                raise InputError(
-                    f"{self.name}: the column {one.name!r} has no value in any row: --drop it"
-                )
+                errors.append(f": the column {one.name!r} has no value in any row: --drop it")
+                wrong.append(one.name)
+                continue
             try:
                 encoder = encoder_of(one, choices)
             except BadCellError as error:
@@ -294,6 +307,7 @@ class PreparedSource:
         self._described()
 
     _na: NaCells
+    _no_label: int | None = None
     _copy: CopiedBatches | None = None
 
     def labels(self) -> Iterator[tuple[int, NDArray[Any] | None]]:
@@ -307,6 +321,8 @@ class PreparedSource:
             _, kept = self._without_missing(batch[: len(wanted)], rows)
             given = batch[-1].filter(_mask(np.isin(rows, kept)))
             start += len(rows)
+            if labels and missing_of(given).any():
+                self.learn()  # raises an error of that and of all columns
             yield len(kept), self._labels_of(given, kept)
 
     def blocks(self) -> Iterator[Block]:
@@ -381,8 +397,8 @@ class PreparedSource:
             return None
         missing = missing_of(given)
         if missing.any():
-            where = self.table.where(int(rows[np.flatnonzero(missing)[0]]))
-            raise InputError(f"{self.name}, {where}: the label is empty; {NO_LABEL_REMEDY}")
+            first = int(rows[np.flatnonzero(missing)[0]])
+            raise InputError(f"{self.name}{self._without_label(first)}")
         if is_number(given.type):
             return np.asarray(given.to_numpy(zero_copy_only=False))
         if is_date(given.type):
@@ -390,6 +406,9 @@ class PreparedSource:
         cells, codes, _ = different(given)
         made = self._choices if self.preparation is None else self.preparation
         return self._label_values(cells, made.decimal)[codes]
+
+    def _without_label(self, row: int) -> str:
+        return f", {self.table.where(row)}: the label is empty; {NO_LABEL_REMEDY}"
 
     @staticmethod
     def _label_values(cells: Any, decimal: str) -> NDArray[Any]:
@@ -453,12 +472,13 @@ def plain_columns(expected: Expected) -> ColumnPreparation:
 
 
 def _others(name: str, columns: Sequence[str]) -> str:
-    """Return a line that names further columns that need a choice; empty without any."""
+    """Return a line that names up to eight further columns that need a choice."""
     if not columns:
         return ""
     needs = "needs" if len(columns) == 1 else "need"
     count = counted(len(columns), "more column")
-    return f"\n{name}: {count} {needs} a choice: {listed(columns)}"
+    more = f" and {len(columns) - SAID:,} more" if len(columns) > SAID else ""
+    return f"\n{name}: {count} {needs} a choice: {', '.join(columns[:SAID])}{more}"
 
 
 def _mask(values: NDArray[np.bool_]) -> Any:
