@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from dcsvm_dask.data.row_sample import RowSample
+from dcsvm_dask.data.sentinels import sentinels, told_of_sentinels
 from dcsvm_dask.masking import masked
 from dcsvm_dask.numbers import counted
 from dcsvm_dask.readers.columns import listed
@@ -27,6 +29,7 @@ def doubts_of(
     classes: Sequence[Label],
     counts: Sequence[int],
     held_out: Sequence[int] | None,
+    sample: RowSample | None,
 ) -> list[str]:
     """Return the warnings for the user.
 
@@ -43,6 +46,8 @@ def doubts_of(
         Training rows of each class.
     held_out : sequence of int or None
         Rows of each class that a test fraction holds out; None: there are none.
+    sample : RowSample or None
+        Rows with their labels.
     """
     texts = [loss.warning(source.feature_names), _of_held_out(classes, counts, held_out)]
     if not hasattr(source, "about"):  # a data set was checked at its ingest
@@ -51,6 +56,8 @@ def doubts_of(
             texts += getattr(source, "doubts", ())
             texts += thousands_doubts(source, survey.mixed())
             texts += [_of_labels(labels), _of_classes(classes, counts)]
+            if sample is not None:
+                texts += _of_sample(source, survey, sample)
     return [f"{masked(source.name)}: {text}" for text in texts if text is not None]
 
 
@@ -81,6 +88,18 @@ def _of_features(names: Sequence[str] | None, survey: Survey) -> list[str]:
             "(--drop NAME, in Python drop=[NAME])"
         )
     return found
+
+
+def _of_sample(source: Source, survey: Survey, sample: RowSample) -> list[str]:
+    """Return what a sample says of values for missing cells."""
+    rows, _ = sample.read()
+    if not len(rows):
+        return []
+    assert source.feature_names is not None
+    found = sentinels(rows, *survey.limits(rows.shape[1]))
+    reading: Any = getattr(source, "reading", None)
+    is_text = getattr(reading, "separator", None) is not None
+    return [*told_of_sentinels(found, source.feature_names, is_text=is_text, is_all=sample.is_all)]
 
 
 def _called(features: Sequence[int], names: Sequence[str] | None) -> str:

@@ -21,6 +21,7 @@ from dcsvm_dask.data.doubtful import doubts_of
 from dcsvm_dask.data.form import Form, choose_form, test_codes
 from dcsvm_dask.data.learn_columns import learn_columns
 from dcsvm_dask.data.made_with import made_with
+from dcsvm_dask.data.row_sample import RowSample
 from dcsvm_dask.data.scale_choice import usual_scale
 from dcsvm_dask.data.scan import Report, Scan, Table
 from dcsvm_dask.data.sources import resolve_sources
@@ -180,6 +181,10 @@ def ingest(
         _refuse_others(place, overwrite)
         statistics, survey = ScalingStatistics(scale, train_source.name), Survey()
         loss = RoundingLoss()
+        # Collections are read elsewhere, data sets were looked at; only tables name their columns.
+        read_here = not hasattr(train_source, "scan") and not hasattr(train_source, "about")
+        looked_at = read_here and train_source.feature_names is not None
+        sample = RowSample() if looked_at else None
         split = test_fraction is not None or shuffle
         # With a split the training rows are not known yet, so statistics are computed later.
         train = _scan(
@@ -190,6 +195,7 @@ def ingest(
             statistics=None if split else statistics,
             weights=weighed,
             survey=survey,
+            **({} if sample is None else {"sample": sample}),
             report=report_line,
         )
         stack.callback(train.close)
@@ -270,6 +276,7 @@ def ingest(
                     () if targets else form.classes,
                     () if targets else parts["train"]["counts"],
                     None if targets or test_fraction is None else parts["test"]["counts"],
+                    sample,
                 ),
                 # A data set as the source has properties of its own source.
                 **getattr(train_source, "about", {}),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.data.row_sample import RowSample
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.readers.ahead import ahead
@@ -44,6 +45,8 @@ class Scan:
         Weights of all rows of the source; rows of weight 0 are left out.
     survey : Survey, optional
         Updated with every row.
+    sample : RowSample, optional
+        Updated with every row and its provisional code.
     report : callable
         Called with lines about the progress.
 
@@ -70,6 +73,7 @@ class Scan:
         statistics: ScalingStatistics | None,
         weights: Weights | None = None,
         survey: Survey | None = None,
+        sample: RowSample | None = None,
         report: Report,
     ) -> None:
         self.source = source
@@ -81,7 +85,7 @@ class Scan:
         self._spool = RowSpool(source.is_sparse) if copy or source.parses else None
         self._values = Column(self.y.dtype)
         try:
-            self._read([one for one in (statistics, survey) if one is not None], report)
+            self._read([one for one in (statistics, survey) if one is not None], sample, report)
         except BaseException:
             self.close()
             raise
@@ -157,10 +161,18 @@ class Scan:
             self._seen += rows.shape[0]
             yield rows, labels
 
-    def _read(self, shown: Sequence[ScalingStatistics | Survey], report: Report) -> None:
+    def _read(
+        self,
+        shown: Sequence[ScalingStatistics | Survey],
+        sample: RowSample | None,
+        report: Report,
+    ) -> None:
         name = self.source.name
         for rows, labels in ahead(self._wanted()):
-            self._values.append(y_of(self.y, labels, rows.shape[0]))
+            values = y_of(self.y, labels, rows.shape[0])
+            self._values.append(values)
+            if sample is not None:
+                sample.update(rows, values)
             self.nnz += rows.nnz if self.source.is_sparse else rows.size
             self.n_features = max(self.n_features, rows.shape[1])
             for one in shown:

@@ -76,6 +76,10 @@ class Survey:
         low, high = self._ranges.limits(n_features, first)
         return np.column_stack([low, high]).tolist()
 
+    def limits(self, n_features: int) -> tuple[Vector, Vector]:
+        """Return the least and the greatest values of features."""
+        return self._ranges.limits(n_features)
+
     def index_like(self, names: Sequence[str] | None) -> list[int]:
         """Return the features that look like an index by their values or names."""
         found = set() if self._possible is None else self._numbered().intersection(self._possible)
