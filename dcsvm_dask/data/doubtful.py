@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from dcsvm_dask.data.leaks import columns_of, leaks, told_of_leaks
 from dcsvm_dask.data.row_sample import RowSample
 from dcsvm_dask.data.sentinels import sentinels, told_of_sentinels
 from dcsvm_dask.masking import masked
@@ -30,6 +33,7 @@ def doubts_of(
     counts: Sequence[int],
     held_out: Sequence[int] | None,
     sample: RowSample | None,
+    codes: Sequence[int] | None,
 ) -> list[str]:
     """Return the warnings for the user.
 
@@ -48,6 +52,8 @@ def doubts_of(
         Rows of each class that a test fraction holds out; None: there are none.
     sample : RowSample or None
         Rows with their labels.
+    codes : sequence of int or None
+        The class of each label; None of targets.
     """
     texts = [loss.warning(source.feature_names), _of_held_out(classes, counts, held_out)]
     if not hasattr(source, "about"):  # a data set was checked at its ingest
@@ -57,7 +63,7 @@ def doubts_of(
             texts += thousands_doubts(source, survey.mixed())
             texts += [_of_labels(labels), _of_classes(classes, counts)]
             if sample is not None:
-                texts += _of_sample(source, survey, sample)
+                texts += _of_sample(source, survey, sample, codes)
     return [f"{masked(source.name)}: {text}" for text in texts if text is not None]
 
 
@@ -90,16 +96,27 @@ def _of_features(names: Sequence[str] | None, survey: Survey) -> list[str]:
     return found
 
 
-def _of_sample(source: Source, survey: Survey, sample: RowSample) -> list[str]:
-    """Return what a sample says of values for missing cells."""
-    rows, _ = sample.read()
+def _of_sample(
+    source: Source, survey: Survey, sample: RowSample, codes: Sequence[int] | None
+) -> list[str | None]:
+    """Return what a sample says of values for missing cells, and of columns that tell the label."""
+    rows, labels = sample.read()
     if not len(rows):
         return []
     assert source.feature_names is not None
     found = sentinels(rows, *survey.limits(rows.shape[1]))
     reading: Any = getattr(source, "reading", None)
     is_text = getattr(reading, "separator", None) is not None
-    return [*told_of_sentinels(found, source.feature_names, is_text=is_text, is_all=sample.is_all)]
+    texts: list[str | None] = [
+        *told_of_sentinels(found, source.feature_names, is_text=is_text, is_all=sample.is_all)
+    ]
+    if codes is None:
+        return texts
+    # Row numbers and identifiers, of which a sorted table has such, are named already.
+    named = {*survey.index_like(source.feature_names), *survey.id_like(source.feature_names)}
+    columns = [one for one in columns_of(source) if one[1].start not in named]
+    leaking = leaks(rows, np.asarray(codes, np.int64)[labels], columns)
+    return [*texts, told_of_leaks(leaking, len(rows), is_all=sample.is_all)]
 
 
 def _called(features: Sequence[int], names: Sequence[str] | None) -> str:

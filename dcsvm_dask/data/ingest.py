@@ -277,6 +277,7 @@ def ingest(
                     () if targets else parts["train"]["counts"],
                     None if targets or test_fraction is None else parts["test"]["counts"],
                     sample,
+                    None if targets else [code_of[v] for v in train.y.labels],
                 ),
                 # A data set as the source has properties of its own source.
                 **getattr(train_source, "about", {}),

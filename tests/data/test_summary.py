@@ -83,7 +83,7 @@ def test_a_data_set_without_counts_says_what_fills(tmp_path: Path) -> None:
 
 
 def test_of_many_columns_the_first_are_shown(tmp_path: Path) -> None:
-    words = {f"w{k}": np.array(["a", "b"])[(EVERY // (k + 1)) % 2] for k in range(13)}
+    words = {f"w{k}": np.array(["a", "b"])[(EVERY // (k + 2)) % 2] for k in range(13)}
     pd.DataFrame({**words, "y": EVERY % 2}).to_csv(tmp_path / "w.csv", index=False)
     data = ingest(tmp_path / "w.csv", tmp_path / "w.zarr", one_hot="auto")
     lines = summary_lines(data)

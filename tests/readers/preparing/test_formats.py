@@ -231,7 +231,7 @@ def test_a_column_whose_first_cells_are_plain_numbers_may_have_other_ones(
     late: str, tmp_path: Path
 ) -> None:
     """Such columns are read as numbers at first, and as words where that fails."""
-    lines = [f"{k},{'pq'[k % 2]},{late if k == 2500 else k / 2},{k % 2}" for k in range(3000)]
+    lines = [f"{k},{'pq'[k % 2]},{late if k == 2500 else k / 2},{k // 2 % 2}" for k in range(3000)]
     (tmp_path / "t.csv").write_text("\n".join(["nr,k,a,y", *lines]) + "\n")
     how: dict[str, Any] = {"drop": ["nr"], "one_hot": ["k"], "missing": "median"}
     data = taken(tmp_path / "t.csv", tmp_path, **how)
