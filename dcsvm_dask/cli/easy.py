@@ -144,6 +144,7 @@ def summary(run: Any) -> str:
     linear = [f"  {linear_command(run, figures)}"] if advice and LINEAR in advice else []
     lines += [f"note               {advice}"] if advice else []
     lines += [f"note               {told_of_edges(figures['edges'])}"] if figures["edges"] else []
+    lines += [f"note               {text}" for text in test.get("notes", ())]
     run_place, data = (shlex.quote(shown(url)) for url in (run.url, figures["test_data"]))
     return "\n".join(
         [

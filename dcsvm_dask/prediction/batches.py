@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,8 @@ class Batch:
     function: Callable[..., Decided]
     arguments: tuple[Any, ...]
     """Arguments of the function after the choice of the model."""
+    read: Callable[[], Rows]
+    """Returns the rows, in the form and scaling of the training rows."""
 
     def call(self, choice: Choice) -> tuple[Callable[..., Decided], tuple[Any, ...]]:
         """Return the call that computes the decision values of the rows."""
@@ -115,7 +118,12 @@ class StoredRows:
         for start in range(0, data.n_rows, rows):
             stop = min(start + rows, data.n_rows)
             y = None if self._read_y is None else self._read_y(start, stop)
-            yield Batch(stop - start, y, decide_stored, (data.url, start, stop, self._features))
+            where = data.url, start, stop, self._features
+            yield Batch(stop - start, y, decide_stored, where, partial(self._read, start, stop))
+
+    def _read(self, start: int, stop: int) -> Rows:
+        rows = self._data.rows.read(start, stop)
+        return rows if self._features is None else rows[:, self._features]
 
 
 class SentRows:
@@ -200,6 +208,7 @@ class SentRows:
                 None if y is None else y[part],
                 decide_given,
                 (rows[part],),
+                partial(rows.__getitem__, part),
             )
 
 

@@ -282,7 +282,8 @@ class Predictor:
             and the rows of each class; ``confusion`` (``labels``; ``matrix``, a row for each true
             class); ``warnings``, a sentence where less than 2 % of the rows of a class with at
             least 50 are predicted right. Always ``n_rows``, ``n_support``, ``ms_per_row``,
-            ``mode``, ``level``, and ``notes`` as `predict_file` has them. Of targets instead:
+            ``mode``, ``level``, and ``notes``: as `predict_file` has them, and a sentence where
+            many rows have the same values as training rows. Of targets instead:
             ``r2``, ``mae`` and ``rmse`` of regression, ``pinball`` and ``coverage`` of a quantile.
             Of several ``pinball`` is the mean, ``by_quantile`` has both for each, ``crossing`` is
             the share of rows on which one lies above a higher one, and ``sorted`` says whether they

@@ -25,6 +25,8 @@ from dcsvm_dask.prediction.batches import (
     StoredRows,
     open_batches,
 )
+from dcsvm_dask.prediction.repeated_rows import RepeatedRows
+from dcsvm_dask.prediction.trained_on import trained_on_note
 from dcsvm_dask.readers.kept import KeptColumns, open_kept
 from dcsvm_dask.readers.outside import outside_line
 from dcsvm_dask.runtime.announcer import Announcer
@@ -184,15 +186,19 @@ def evaluate(
     dict
         The result of `Scores.result`, or the scores of the task, with ``mode``, ``level``,
         ``n_support`` and ``ms_per_row``: the time of one core for a row, without reading rows or
-        loading the model; ``notes`` as in `predict_file`. Of classes also ``warnings``, see
-        `told_of_missed`.
+        loading the model; ``notes`` as in `predict_file`, and of `RepeatedRows`. Of classes also
+        ``warnings``, see `told_of_missed`.
     """
     prepared, outputs = Preparation.read(run), _outputs(run, sort_quantiles)
     rows = open_batches(data, prepared, labelled=True, encoding=encoding)
+    with announced(announcer, doing=True):
+        repeated = RepeatedRows(run)
     if not prepared.has_classes:
-        of_targets = _evaluate_targets(run, rows, choice, execution, announcer, sort_quantiles)
+        of_targets = _evaluate_targets(
+            run, rows, choice, execution, announcer, sort_quantiles, repeated
+        )
         _warn_of_outside(rows, of_targets["n_rows"])
-        of_targets["notes"] = _notes(rows)
+        of_targets["notes"] = _notes_of_scored(run, data, rows, of_targets["n_rows"], repeated)
         return {**of_targets, "sorted": sort_quantiles} if outputs else of_targets
     scores = Scores(prepared.classes)
     scheme = scheme_for(len(prepared.classes), settings_of(run).multiclass)
@@ -203,6 +209,8 @@ def evaluate(
             classes = scheme.classes_of(block.values).astype(np.int32)
             decision = scheme.values_of_classes(block.values)
             scores.update(batch.y, classes, decision if decision.ndim == 1 else None)
+            if repeated.compares:
+                repeated.update(batch.read())
             seconds += block.seconds
     result = scores.result()
     _warn_of_outside(rows, result["n_rows"])
@@ -210,7 +218,8 @@ def evaluate(
     lost = missed(prepared.classes, np.diag(confusion).tolist(), confusion.sum(axis=1).tolist())
     said = [told_of_missed(lost, "evaluated rows")] if lost else []
     about = _about(run, choice, result["n_rows"], seconds)
-    return {**result, "warnings": said, "notes": _notes(rows), **about}
+    notes = _notes_of_scored(run, data, rows, result["n_rows"], repeated)
+    return {**result, "warnings": said, "notes": notes, **about}
 
 
 def _evaluate_targets(
@@ -220,6 +229,7 @@ def _evaluate_targets(
     execution: Execution,
     announcer: Announcer,
     sort_quantiles: bool,
+    repeated: RepeatedRows,
 ) -> dict[str, Any]:
     """Compare predicted with true targets, which are in memory: 16 bytes a row and more."""
     values, targets, seconds = list[Any](), list[Any](), 0.0
@@ -229,6 +239,8 @@ def _evaluate_targets(
             values.append(_sorted(block.values, sort_quantiles))
             targets.append(batch.y)
             seconds += block.seconds
+            if repeated.compares:
+                repeated.update(batch.read())
     if not sum(map(len, targets)):
         raise InputError(f"{rows.name}: has no rows")
     predicted, true = np.concatenate(values), np.concatenate(targets)
@@ -351,6 +363,17 @@ def _warn_of_outside(rows: StoredRows | SentRows, n_rows: int) -> None:
 def _notes(rows: StoredRows | SentRows) -> list[str]:
     """Return what users should know of rows that were decided, a sentence each."""
     return [] if rows.fewer_features is None else [rows.fewer_features]
+
+
+def _notes_of_scored(
+    run: RunFolder, data: Any, rows: StoredRows | SentRows, n_rows: int, repeated: RepeatedRows
+) -> list[str]:
+    """Return `_notes`, and whether many rows are training rows unless `trained_on_note` says so."""
+    place = os.fspath(data) if isinstance(data, str | os.PathLike) else None
+    told = None
+    if place is None or trained_on_note(run, place, n_rows) is None:
+        told = repeated.told(rows.name)
+    return [*_notes(rows), *([] if told is None else [told])]
 
 
 def _about(run: RunFolder, choice: Choice, n_rows: int, seconds: float) -> dict[str, Any]:

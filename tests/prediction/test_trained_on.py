@@ -20,7 +20,8 @@ IRIS = load_iris(as_frame=True).frame
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     IRIS.to_csv(tmp_path / "t.csv", index=False)
-    IRIS[:120].to_csv(tmp_path / "other.csv", index=False)
+    others = IRIS[:120].assign(**{"sepal length (cm)": IRIS["sepal length (cm)"] + 0.01})
+    others.to_csv(tmp_path / "other.csv", index=False)
     return tmp_path
 
 
