@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -26,10 +28,10 @@ class RowSample:
         self._seen, self._halved = 0, 0
         self._keys = np.zeros(0, np.uint64)
         self._rows: list[NDArray[np.float64]] = []
-        self._y: list[NDArray[np.int64]] = []
+        self._y: list[NDArray[Any]] = []
 
-    def update(self, rows: Rows, y: NDArray[np.int32]) -> None:
-        """Add a block of rows with their codes of classes."""
+    def update(self, rows: Rows, y: NDArray[Any]) -> None:
+        """Add a block of rows with their provisional codes of classes, or their targets."""
         n, width = rows.shape
         if sparse.issparse(rows) or width > MOST_COLUMNS:
             return
@@ -44,10 +46,10 @@ class RowSample:
         kept = np.flatnonzero(keys <= self._limit())
         self._keys = np.concatenate([self._keys, keys[kept]])
         self._rows.append(np.asarray(rows[kept], np.float64))
-        self._y.append(np.asarray(y)[kept].astype(np.int64))
+        self._y.append(np.asarray(y)[kept])
 
-    def read(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the rows and their codes."""
+    def read(self) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Return the rows, and their codes or targets."""
         if not self._rows:
             return np.zeros((0, 0)), np.zeros(0, np.int64)
         return np.concatenate(self._rows), np.concatenate(self._y)

@@ -124,6 +124,14 @@ def test_tables_without_words_are_told_to_have_empty_cells(tmp_path: Path) -> No
     assert api.ingest(arrays, tmp_path / "e.zarr").warnings == []
 
 
+def test_tables_with_targets_are_looked_at_too(tmp_path: Path) -> None:
+    frame = table(tmp_path).assign(y=1e30 * TEMPERATURE)
+    with pytest.warns(DcsvmWarning) as caught:
+        ingest(frame, tmp_path / "d.zarr", label="y", task="regression")
+    assert {one.category for one in caught} == {DcsvmWarning}
+    assert len(caught) == 2
+
+
 def test_of_many_rows_the_share_is_that_of_a_sample(tmp_path: Path) -> None:
     pressure = RNG.normal(1013.0, 9.0, 30_000).round(1)
     pressure[RNG.random(30_000) < 0.05] = -9999.0
