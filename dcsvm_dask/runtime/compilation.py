@@ -20,8 +20,7 @@ from dcsvm_dask.runtime.interrupts import raised_between_passes
 if TYPE_CHECKING:
     from dcsvm_dask.runtime.announcer import Announcer
 
-LASTING = "some seconds, in a new installation up to half a minute"
-COMPILING = f"compiling ({LASTING})"
+COMPILING = "compiling (some seconds, in a new installation up to half a minute)"
 """What is reported where code is compiled."""
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from dcsvm_dask.errors import RunError
-from dcsvm_dask.runtime.compilation import LASTING, cache_folder, is_compiled, warm_up
+from dcsvm_dask.runtime.compilation import cache_folder, is_compiled, warm_up
 from dcsvm_dask.runtime.exits import described
 
 LOCK = "dcsvm-compiling.lock"
@@ -86,7 +86,7 @@ async def _compile(
         if is_compiled(parts):
             return
         command = COMMAND.format(parts=tuple(parts))
-        report(f"compiling for the workers of {socket.gethostname()} ({LASTING})")
+        report(f"compiling for the workers of {socket.gethostname()} (about half a minute, once)")
         child = subprocess.Popen(
             [sys.executable, "-c", command],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},

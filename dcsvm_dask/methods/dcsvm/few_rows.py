@@ -1,8 +1,8 @@
-"""A problem of few rows: one task solves it by working sets in memory, another proves it."""
+"""A problem of few rows: one task solves it in memory, others prove it."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,10 @@ from dcsvm_dask.methods.conquer.graph import (
 )
 from dcsvm_dask.methods.conquer.point import largest_set
 from dcsvm_dask.methods.graph import Graph, Keep, Layer, Node, Stage
+from dcsvm_dask.methods.node import Step
 from dcsvm_dask.methods.problem import Problem, read_problem
 from dcsvm_dask.methods.progress import set_reporter
 from dcsvm_dask.methods.resources import threads
-from dcsvm_dask.methods.stages import merge_stage
 from dcsvm_dask.methods.stall import Stall
 from dcsvm_dask.solvers import (
     bias,
@@ -37,50 +37,6 @@ from dcsvm_dask.storage.run import RunFolder
 SOLVE = "solve-0000"
 PREDICTED_ABOVE = 6000
 """Fewer variables make one working set: predicting the support vectors costs more than it saves."""
-
-
-def few_rows(chain: Chain, *, has_sum: bool) -> Generator[Graph, dict[str, Record], Reached]:
-    """Yield stages that solve all rows in one task and compute f from scratch.
-
-    Parameters
-    ----------
-    chain : Chain
-    has_sum : bool
-        Whether variables have a sum that is not that of zero: the start is one that has it.
-    """
-    number, stall = int(not has_sum), Stall(MOST_IDLE)
-    stage = check_stage(chain, 0, None) if has_sum else solve_stage(chain, 1, None)
-    record = (yield [merge_stage(), stage])[stage.name]
-    while number < chain.max_rounds:
-        stall.see(record)
-        if holds(chain, record) and not record["released"]:
-            return Reached(stage.name, record, converged=True)
-        if stall.is_over and record["from_scratch"] and not record["released"]:
-            break
-        number += 1
-        if record["violation"] <= chain.tol or stall.is_over:
-            stage = check_stage(chain, number, stage.name, scoped=False)
-        else:
-            stage = solve_stage(chain, number, stage.name)
-        record = (yield [stage])[stage.name]
-    return last_point(chain, stage, record, stall)
-
-
-def solve_stage(chain: Chain, number: int, previous: str | None) -> Stage:
-    """Return the stage of a solution and of its f from scratch.
-
-    Parameters
-    ----------
-    chain : Chain
-    number : int
-    previous : str or None
-        The stage of the point to start from; None: zero.
-    """
-    name = stage_name(chain, number)
-    node = Node(SOLVE, solve_rows, {"previous": previous, "tol": chain.tol})
-    look = check_stage(chain, number, name, node=SOLVE, layer="close", scoped=False)
-    layers = (Layer("solve", (node,), Keep.STAGE), *look.layers)
-    return Stage(name, layers, chain.name, supersedes=previous)
 
 
 def solve_rows(run: RunFolder, attempt: Attempt, *, previous: str | None, tol: float) -> Record:
@@ -176,3 +132,59 @@ def predicted_set(problem: Problem) -> tuple[np.ndarray, int]:
     )
     expected, values = machine.decide(problem.take, every, threads())
     return machine.first_set(expected, problem.dual, settings.set_cap), work.kernel_values + values
+
+
+def few_rows(
+    chain: Chain,
+    *,
+    has_sum: bool = False,
+    solve: Step = solve_rows,
+    before: Sequence[Stage] = (),
+) -> Generator[Graph, dict[str, Record], Reached]:
+    """Yield stages that solve all rows in one task and compute f from scratch.
+
+    Parameters
+    ----------
+    chain : Chain
+    has_sum : bool, default False
+        Whether variables have a sum that is not that of zero: the start is one that has it.
+    solve : callable
+        The step that solves, as `solve_rows` does.
+    before : sequence of Stage
+        Stages that go first.
+    """
+    number, stall = int(not has_sum), Stall(MOST_IDLE)
+    stage = check_stage(chain, 0, None) if has_sum else solve_stage(chain, 1, None, solve)
+    record = (yield [*before, stage])[stage.name]
+    while number < chain.max_rounds:
+        stall.see(record)
+        if holds(chain, record) and not record["released"]:
+            return Reached(stage.name, record, converged=True)
+        if stall.is_over and record["from_scratch"] and not record["released"]:
+            break
+        number += 1
+        if record["violation"] <= chain.tol or stall.is_over:
+            stage = check_stage(chain, number, stage.name, scoped=False)
+        else:
+            stage = solve_stage(chain, number, stage.name, solve)
+        record = (yield [stage])[stage.name]
+    return last_point(chain, stage, record, stall)
+
+
+def solve_stage(chain: Chain, number: int, previous: str | None, solve: Step = solve_rows) -> Stage:
+    """Return the stage of a solution and of its f from scratch.
+
+    Parameters
+    ----------
+    chain : Chain
+    number : int
+    previous : str or None
+        The stage of the point to start from; None: zero.
+    solve : callable
+        The step that solves.
+    """
+    name = stage_name(chain, number)
+    node = Node(SOLVE, solve, {"previous": previous, "tol": chain.tol})
+    look = check_stage(chain, number, name, node=SOLVE, layer="close", scoped=False)
+    layers = (Layer("solve", (node,), Keep.STAGE), *look.layers)
+    return Stage(name, layers, chain.name, supersedes=previous)

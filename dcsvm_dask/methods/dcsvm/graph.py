@@ -16,6 +16,7 @@ from dcsvm_dask.methods import arrange as shuffle
 from dcsvm_dask.methods.conquer.graph import Chain, conquer, finish_with
 from dcsvm_dask.methods.dcsvm import balance, level
 from dcsvm_dask.methods.dcsvm.few_rows import few_rows
+from dcsvm_dask.methods.dcsvm.whole_problem import solve_problem
 from dcsvm_dask.methods.decomposition.graph import working_sets
 from dcsvm_dask.methods.decomposition.options import Decomposition
 from dcsvm_dask.methods.graph import (
@@ -151,6 +152,11 @@ REFINE_TOL = 10.0
 SLOW = 0.45
 # ... of up to so many rows: each set meets all of them, a round those that its blocks can reach.
 MOST_ROWS_OF_SETS = 65_536
+MOST_WORK = 2.5e12
+"""Multiplications of a kernel matrix of all rows up to which one task solves a problem of a smooth
+kernel ..."""
+FUNCTION_FEATURES, VALUE_BYTES = 50, 4
+"""... of which the kernel's function counts as so many features; bytes of a feature."""
 # Times the rows of which the kernel matrix is in memory: from there on the blocks of the last level
 # take longer than what they are to save.
 LARGE_BLOCK = 2
@@ -178,7 +184,8 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     has_size = "epsilon" in first
     if is_one_set(settings, shape):
         chain = chain_of("conquer", None, settings, goals, shape, local=False)
-        reached = yield from few_rows(replace(chain, parts=1), has_sum=has_sum)
+        chain = replace(chain, parts=1)
+        reached = yield from few_rows(chain, has_sum=has_sum, before=[merge_stage()])
         return (yield from finish_with(reached, shape))
     if levels and goals.stop_at >= levels:  # one level is all that is asked for, in any regime
         bottom = scored_level(bottom_stage(settings, shape), goals, shape)
@@ -191,6 +198,10 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
         # A run that was to stop at a level has rows in block order already.
         in_blocks = (yield [merge_stage()])[ARRANGE]["parts"]
         before = [arrange_stage(settings, shape)] if in_blocks else []
+        if is_one_task(settings, shape):
+            chain = chain_of("conquer", None, settings, goals, shape, local=False)
+            reached = yield from few_rows(chain, solve=solve_problem, before=before)
+            return (yield from finish_with(reached, shape))
         return (yield from conquer_by_sets(settings, goals, shape, before=before))
     yield [arrange_stage(settings, shape)]
     source: str | None = None
@@ -226,6 +237,18 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     if reached.is_slow:
         return (yield from conquer_by_sets(settings, goals, shape, previous=reached.stage))
     return (yield from finish_with(reached, shape))
+
+
+def is_one_task(settings: Settings, shape: Shape) -> bool:
+    """Return whether one task solves the problem of a smooth kernel, sooner than several would.
+
+    Its solver meets rows as they are stored in memory, predicts support vectors, and has large
+    working sets; shares of the rows save less than sending them steps costs.
+    """
+    row = max(1.0, shape.n_bytes / max(1, shape.n_rows)) / VALUE_BYTES
+    work = float(shape.n_variables) ** 2 * (row + FUNCTION_FEATURES)
+    few = shape.n_variables <= MOST_ROWS_OF_SETS and work <= MOST_WORK
+    return few and not settings.make_task().has_sum
 
 
 def upper_levels(

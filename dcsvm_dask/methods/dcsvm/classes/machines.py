@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.clustering import bisect
-from dcsvm_dask.clustering.rows import block_labels
 from dcsvm_dask.methods.dcsvm.classes.blocks import read_start
+from dcsvm_dask.methods.dcsvm.whole_problem import start_blocks
 from dcsvm_dask.methods.isolated import isolation
 from dcsvm_dask.methods.problem import (
     ARRANGE,
@@ -22,9 +21,7 @@ from dcsvm_dask.methods.problem import (
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.several import AnyMachine, task_of_machine
 from dcsvm_dask.methods.solved import SolvedBlocks, SolvedRecord
-from dcsvm_dask.random_streams import BINARY_SVM, generator
 from dcsvm_dask.solvers import Output, Solution, solve_nu, solve_whole
-from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
@@ -97,9 +94,8 @@ def _solve_whole(
     X, beta, blocks = problem.take(index), None, None
     if source is not None:
         beta = read_start(run, source).beta(machine, index, problem.codes[index])
-    elif len(index) >= DIVIDED_FROM:
-        rng = generator(settings.seed, BINARY_SVM + number)
-        blocks = block_labels(bisect(X, BLOCK_ROWS, rng))
+    else:
+        blocks = start_blocks(settings, X, number)
     equality = settings.fit_intercept
     solution, values = solve_whole(
         settings.kernel,
