@@ -26,6 +26,8 @@ from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.sizes import arrange_parts, bottom_clusters, shuffle_shares
 from dcsvm_dask.solvers.decomposition import GROW
 from dcsvm_dask.solvers.inner.memory import bytes_beside
+from dcsvm_dask.solvers.parallel.share import KEPT_FROM
+from dcsvm_dask.solvers.whole import SMALL_SET as SMALL_SETS
 from dcsvm_dask.solvers.working_sets import SMALL_SET
 from dcsvm_dask.storage.node import Record
 
@@ -284,6 +286,14 @@ class Forecast:
         most = min(self.n, self.settings.set_cap)
         beside = 3 * most * self.row + 12 * VECTOR * self.n
         return self._matrix(self.set_rows, most, beside, beside)
+
+    def whole(self) -> Need:
+        """Return the need of solving all rows in one task, which keeps them twice."""
+        rows, most = self.set_rows, min(self.n, self.settings.set_cap)
+        if self.measured.set_share * self.n > self.settings.set_cap and self.width < KEPT_FROM:
+            rows = SMALL_SETS  # by many small sets, without kept columns
+        beside = (2 * self.n + rows) * self.row + 12 * VECTOR * self.n
+        return self._matrix(rows, most, beside, beside + most * self.row)
 
     def _set_of(self, rows: float) -> float:
         """Return the size of the largest working set of some rows; small sets are filled up."""

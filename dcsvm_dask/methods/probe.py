@@ -13,7 +13,7 @@ import psutil
 from numpy.typing import NDArray
 
 from dcsvm_dask.clustering import choose_partition
-from dcsvm_dask.kernels import Rows, is_sparse, kernel_matrix, kernel_product
+from dcsvm_dask.kernels import Rows, is_sparse, kernel_matrix, kernel_product, stored_for_speed
 from dcsvm_dask.methods.multipliers import sampled_multipliers
 from dcsvm_dask.methods.partition import drawn_rows, sample_size
 from dcsvm_dask.methods.problem import data_of, data_rows, settings_of
@@ -219,7 +219,6 @@ def probe_rows(
         return _learning(settings, data, rows, process_bytes)
     sample = drawn_rows(settings, rows.n_rows, sample_size(settings, PROBE_CLUSTERS))
     X = rows.take(sample)
-    seconds = time_of_value(settings, X)
     _, choice = choose_partition(
         settings.kernel,
         X,
@@ -247,7 +246,7 @@ def probe_rows(
         "near_share": near_share(settings, X),
         **of_classes,
         "levels_given": settings.levels_forced and bool(settings.clusters),
-        "value_seconds": seconds,
+        "value_seconds": time_of_value(settings, stored_for_speed(X) if smooth else X),
         "process_bytes": process_bytes,
     }
 

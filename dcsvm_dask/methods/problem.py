@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Boxes, Rows
+from dcsvm_dask.kernels import Boxes, Rows, is_sparse, stored_for_speed, stored_like
 from dcsvm_dask.methods.resources import cache_bytes
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.several import (
@@ -114,6 +114,17 @@ class Problem:
     def take(self, index: NDArray[np.int64]) -> Rows:
         """Return the rows of some variables."""
         return self.X.take(index)
+
+    def for_speed(self, X: Rows) -> Rows:
+        """Return some of its rows stored in the way in which kernel values cost least, all alike.
+
+        Of CSR rows far ones cannot be left out; see `stored_for_speed`.
+        """
+        return stored_like(X, as_csr=self._is_fast_as_csr)
+
+    @cached_property
+    def _is_fast_as_csr(self) -> bool:
+        return is_sparse(stored_for_speed(self.X.read(0, min(self.n, CHUNK_ROWS))))
 
     def take_chunks(self, index: NDArray[np.int64]) -> Iterator[Rows]:
         """Yield the rows of some variables, a few thousand at a time."""

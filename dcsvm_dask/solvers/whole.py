@@ -60,6 +60,9 @@ FEW_SUPPORT = 0.1
 """... if more than this share of the rows is expected to be support vectors."""
 SMALL_SET = 2048
 """Rows of such a set."""
+FEW_FREE = 0.2
+"""Where fewer of the support vectors of blocks are free, most that is left to do is that variables
+go from one bound to another, for which large sets hold kernel values that no step needs."""
 ONE_IN = 4
 """One row in so many of a small set may always enter: these carry the bias from set to set."""
 HALF = 0.5
@@ -96,8 +99,9 @@ def solve_whole(
     begins at zero: where more support vectors are expected than a working set has room for, by many
     small ones (`solve_parallel`); else by working sets whose kernel matrix is in memory
     (`solve_working_sets`), first of all rows, or where support vectors are few of those that an SVM
-    trained on a random subset predicts (`train_on_subsets`). At the end
-    `solve_decomposition` verifies the solution with a gradient that is summed from scratch.
+    trained on a random subset predicts (`train_on_subsets`). Many small sets also continue from
+    blocks few of whose variables are free. At the end `solve_decomposition` verifies the solution
+    with a gradient that is summed from scratch.
 
     Parameters
     ----------
@@ -186,6 +190,8 @@ def solve_whole(
             return few, work.values
     if start is None and blocks is not None and n >= DIVIDED_FROM:
         start = work.divide(blocks)
+    if start is not None and beta is None and work.is_at_bounds(start) and work.expects_support():
+        return work.end(*work.many_sets(start), verify=verify), work.values
     near = None if start is None else work.conquer(start, verified=verify)
     if near is None:
         begin = work.many_sets if work.expects_support() else work.predicted_start
@@ -301,14 +307,20 @@ class _Whole:
             self._count(*work)
         return self.few
 
-    def many_sets(self) -> tuple[Vector, Vector]:
-        """Return a beta near the solution, and its gradient, by many small sets from zero."""
+    def is_at_bounds(self, beta: Vector) -> bool:
+        """Return whether few of the support vectors are free."""
+        free = np.count_nonzero(self.dual.is_free(beta))
+        return bool(free < FEW_FREE * np.count_nonzero(beta))
+
+    def many_sets(self, beta: Vector | None = None) -> tuple[Vector, Vector]:
+        """Return a beta near the solution, and its gradient, by many small sets from a start."""
         n = len(self.dual)
         size = min(self.size, SMALL_SET)
         found, last = solve_parallel(
             self.kernel,
             self.X,
             self.dual,
+            beta=beta,
             tol=HALF * self.tol,
             size=size,
             inner=self.inner,

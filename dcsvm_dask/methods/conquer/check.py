@@ -61,6 +61,8 @@ def product_of_point(
     kept, budget = near(problem, mine, support, beta[support], FAR_PAIRS * tol if local else 0.0)
     support = support[kept]
     X, Z = problem.take(mine), problem.take(support)
+    if not local:
+        X, Z = problem.for_speed(X), problem.for_speed(Z)
     v, kernel = beta[support], problem.settings.kernel
     f, values = kernel_product(
         kernel,

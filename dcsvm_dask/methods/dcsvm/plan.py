@@ -12,8 +12,10 @@ from dcsvm_dask.methods.dcsvm.graph import (
     bottom_stage,
     chain_of,
     committee_stage,
+    is_one_task,
     level_stage,
 )
+from dcsvm_dask.methods.dcsvm.whole_problem import solve_problem
 from dcsvm_dask.methods.decomposition.options import Decomposition
 from dcsvm_dask.methods.decomposition.plan import sets_plans
 from dcsvm_dask.methods.forecast import Forecast, Load, largest
@@ -26,6 +28,8 @@ from dcsvm_dask.storage.stage_id import DECOMPOSITION
 
 # Rounds of a kind, typical: only the run itself can tell.
 ROUNDS = 2
+# Kernel values of a solution by one task, for one of all rows with all support vectors, typically.
+PASSES = 4.0
 # Kernel values of the SVMs that leave rows out, for one of their level.
 FOLDS_OF_LEVEL = 2.5
 
@@ -42,7 +46,7 @@ def plan_stages(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     first = [offset_plan(sizes)] if settings.make_task().has_sum else []
     if not levels and sizes.n <= settings.set_cap:
         return first + _few_rows(sizes, goals)
-    return first + (_tree(sizes, goals) if climbs else _working_sets(sizes, goals))
+    return first + (_tree(sizes, goals) if climbs else _smooth(sizes, goals))
 
 
 def _few_rows(sizes: Forecast, goals: Goals) -> list[StagePlan]:
@@ -68,13 +72,32 @@ def _few_rows(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     return [merging_plan(sizes), start, solve]
 
 
-def _working_sets(sizes: Forecast, goals: Goals) -> list[StagePlan]:
-    """Plan a run by parallel decomposition."""
+def _smooth(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+    """Plan a run of a smooth kernel: by one task, or by parallel decomposition."""
     settings = sizes.settings
+    if is_one_task(settings, sizes.shape):
+        return _one_task(sizes, goals)
     chain = chain_of(DECOMPOSITION, None, settings, goals, sizes.shape, local=False)
     probe = StagePlan(probe_stage(), sizes.choosing(PROBE_CLUSTERS), 0.0, 0.0)
     options = Decomposition.within(settings.set_cap)
     return [probe, merging_plan(sizes), *sets_plans(sizes, chain, options, "lower --set-cap")]
+
+
+def _one_task(sizes: Forecast, goals: Goals) -> list[StagePlan]:
+    """Lay out a run whose rows one task solves as a whole."""
+    chain = chain_of("conquer", None, sizes.settings, goals, sizes.shape, local=False)
+    probe = StagePlan(probe_stage(), sizes.choosing(PROBE_CLUSTERS), 0.0, 0.0)
+    whole = float(sizes.n) * sizes.support
+    solve = of_loads(
+        solve_stage(chain, 1, None, solve_problem),
+        sizes.whole(),
+        (
+            Load("solve", kernel_values=PASSES * whole, threaded=True),
+            Load("close", kernel_values=whole),
+            Load(COMMIT, written_bytes=sizes.point_bytes() + sizes.support * sizes.row),
+        ),
+    )
+    return [probe, merging_plan(sizes), solve]
 
 
 def _tree(sizes: Forecast, goals: Goals) -> list[StagePlan]:

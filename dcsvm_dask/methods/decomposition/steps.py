@@ -70,7 +70,7 @@ def load_share(run: RunFolder, part: int, parts: int, *, tol: float, cache: floa
     start, stop = share(problem.n, part, parts)
     return ShareRows(
         problem.settings.kernel,
-        problem.X.read(start, stop),
+        problem.for_speed(problem.X.read(start, stop)),
         problem.dual[slice(start, stop)],
         start,
         FAR_PAIRS * tol,

@@ -1,0 +1,88 @@
+"""A problem whose rows are in the memory of one process, as `solve_whole` solves it in one task."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dcsvm_dask.clustering import bisect
+from dcsvm_dask.clustering.rows import block_labels
+from dcsvm_dask.kernels import Rows
+from dcsvm_dask.methods.problem import read_problem
+from dcsvm_dask.methods.progress import set_reporter
+from dcsvm_dask.methods.resources import threads
+from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.random_streams import BINARY_SVM, generator
+from dcsvm_dask.solvers import solve_whole
+from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
+from dcsvm_dask.storage.node import Attempt, Record
+from dcsvm_dask.storage.run import RunFolder
+
+WITHIN = 0.9
+"""Of the tolerance: what the sums of another task may differ by does not cost another solution."""
+
+
+def solve_problem(run: RunFolder, attempt: Attempt, *, previous: str | None, tol: float) -> Record:
+    """Solve the problem of all rows in this task.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    previous : str or None
+        The stage of the point to start from; None: the SVMs of blocks, or zero.
+    tol : float
+        Tolerance of the chain.
+    """
+    problem = read_problem(run)
+    settings, n = problem.settings, problem.n
+    X, beta, blocks = problem.for_speed(problem.X.read(0, n)), None, None
+    if previous is None:
+        blocks = start_blocks(settings, X)
+    else:
+        beta = run.node(previous, "commit").read("beta")[0]
+    report, looks = set_reporter(), 0
+
+    def tell(_: int, violation: float) -> None:
+        nonlocal looks
+        looks += 1
+        report(looks, {"violation": violation})
+
+    found, values = solve_whole(
+        settings.kernel,
+        X,
+        problem.dual,
+        beta=beta,
+        blocks=blocks,
+        equality=settings.fit_intercept,
+        tol=WITHIN * tol,
+        working_size=settings.set_cap,
+        inner=settings.inner,
+        seed=settings.seed,
+        threads=threads(),
+        callback=tell,
+    )
+    attempt.write("beta", found.beta[None, :])
+    return {
+        "rows": n,
+        "bias": found.bias,
+        "sets": looks,
+        "iterations": found.n_iter,
+        "fallbacks": found.fallbacks,
+        "kernel_values": values,
+    }
+
+
+def start_blocks(settings: Settings, X: Rows, number: int = 0) -> NDArray[np.int32] | None:
+    """Return the block of each row whose SVMs give a start; None of few rows.
+
+    Parameters
+    ----------
+    settings : Settings
+    X : ndarray or CSR, shape (n, d)
+    number : int, default 0
+        That of the SVM, of several.
+    """
+    if X.shape[0] < DIVIDED_FROM:
+        return None
+    return block_labels(bisect(X, BLOCK_ROWS, generator(settings.seed, BINARY_SVM + number)))
