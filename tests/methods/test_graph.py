@@ -13,8 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.methods.dcsvm import graph as dcsvm_graph
 from dcsvm_dask.methods.dcsvm.few_rows import solve_rows
-from dcsvm_dask.methods.dcsvm.graph import dcsvm
+from dcsvm_dask.methods.dcsvm.graph import dcsvm, is_one_task
+from dcsvm_dask.methods.dcsvm.whole_problem import solve_problem
 from dcsvm_dask.methods.graph import Keep, Outcome, Stage
 from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.settings import Settings
@@ -185,6 +187,29 @@ def test_rounds_of_conquer_go_on_however_slow_where_rows_are_many() -> None:
     assert outcome.converged
 
 
+@pytest.fixture
+def many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no problem solved by one task because there is little to do."""
+    monkeypatch.setattr(dcsvm_graph, "MOST_WORK", 0.0)
+
+
+def test_a_smooth_kernel_is_solved_by_one_task_where_that_is_little_work() -> None:
+    graphs, outcome = drive(SETTINGS, GOALS, answers(SMOOTH))
+    assert names(graphs)[:3] == [["probe"], ["arrange"], ["conquer-001"]]
+    (stage,) = graphs[2]
+    assert [layer.name for layer in stage.layers] == ["solve", "close", "commit"]
+    assert [node.step for node in stage.layers[0].nodes] == [solve_problem]
+    assert len(stage.layers[1].nodes) > 1  # the proof is everybody's
+    assert outcome.converged
+
+
+@pytest.mark.parametrize(("rows", "n_bytes"), [(65_537, 4 * 65_537), (60_000, 4 * 700 * 60_000)])
+def test_much_work_is_shared_out(rows: int, n_bytes: int) -> None:
+    assert is_one_task(SETTINGS, Shape(20_000, 20_000, 4 * 50 * 20_000))
+    assert not is_one_task(SETTINGS, Shape(rows, rows, n_bytes))
+
+
+@pytest.mark.usefixtures("many_tasks")
 def test_a_smooth_kernel_takes_working_sets_instead_of_the_tree() -> None:
     graphs, outcome = drive(SETTINGS, GOALS, answers(SMOOTH))
     assert names(graphs) == [
@@ -203,6 +228,7 @@ def test_a_smooth_kernel_takes_working_sets_instead_of_the_tree() -> None:
     assert [graph[0].loop is None for graph in graphs[2:6]] == [False] * 3 + [True]
 
 
+@pytest.mark.usefixtures("many_tasks")
 def test_rows_that_are_in_block_order_already_stay_so() -> None:
     def answer(stage: Stage) -> dict[str, Any]:
         return {**answers(SMOOTH)(stage), "parts": 3}
@@ -213,6 +239,7 @@ def test_rows_that_are_in_block_order_already_stay_so() -> None:
     assert "part" in [layer.name for layer in graphs[2][0].layers]
 
 
+@pytest.mark.usefixtures("many_tasks")
 def test_a_run_that_may_not_reach_its_end_has_an_early_model_in_any_regime() -> None:
     method = dcsvm(SETTINGS, replace(GOALS, early=True), SHAPE)
     graph, found = next(method), []
@@ -222,6 +249,7 @@ def test_a_run_that_may_not_reach_its_end_has_an_early_model_in_any_regime() -> 
     assert found == ["probe", "arrange", "level-2", "decomposition-001"]
 
 
+@pytest.mark.usefixtures("many_tasks")
 def test_sets_that_ended_too_early_go_on_after_f_from_scratch() -> None:
     def answer(stage: Stage) -> dict[str, Any]:
         if stage.name.startswith("decomposition"):
@@ -250,6 +278,7 @@ def test_rows_that_are_one_working_set_need_few_tasks() -> None:
     assert outcome.converged
 
 
+@pytest.mark.usefixtures("many_tasks")
 def test_where_levels_turn_out_not_to_pay_their_tree_is_left() -> None:
     graphs, outcome = drive(SETTINGS, GOALS, answers(NOT_PAYING))
     assert names(graphs)[1:4] == [["arrange"], ["level-2"], ["decomposition-001"]]

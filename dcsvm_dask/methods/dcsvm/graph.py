@@ -198,11 +198,7 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
         # A run that was to stop at a level has rows in block order already.
         in_blocks = (yield [merge_stage()])[ARRANGE]["parts"]
         before = [arrange_stage(settings, shape)] if in_blocks else []
-        if is_one_task(settings, shape):
-            chain = chain_of("conquer", None, settings, goals, shape, local=False)
-            reached = yield from few_rows(chain, solve=solve_problem, before=before)
-            return (yield from finish_with(reached, shape))
-        return (yield from conquer_by_sets(settings, goals, shape, before=before))
+        return (yield from conquer_smooth(settings, goals, shape, before))
     yield [arrange_stage(settings, shape)]
     source: str | None = None
     if climbs:
@@ -228,7 +224,7 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     if has_size or not local:
         # Blocks that keep the sums of both signs each for itself are slow to agree, and SVMs of
         # clusters that contradict each other are a worse start than none.
-        return (yield from conquer_by_sets(settings, goals, shape))
+        return (yield from conquer_smooth(settings, goals, shape))
     chain = chain_of("conquer", source, settings, goals, shape, local=True)
     few = shape.n_variables <= MOST_ROWS_OF_SETS
     # Working sets go on from f of all rows.
@@ -297,6 +293,26 @@ def is_weighed(settings: Settings, goals: Goals, shape: Shape, number: int) -> b
     rows = shape.n_variables / settings.clusters[len(settings.clusters) - number]
     asked_for = settings.levels_forced or goals.stop_at or goals.committee
     return not asked_for and rows > LARGE_BLOCK * settings.block_cap
+
+
+def conquer_smooth(
+    settings: Settings, goals: Goals, shape: Shape, before: Sequence[Stage] = ()
+) -> Stages:
+    """Yield the graphs that solve the whole problem from zero: in one task, or by many.
+
+    Parameters
+    ----------
+    settings : Settings
+    goals : Goals
+    shape : Shape
+    before : sequence of Stage
+        Stages that go first.
+    """
+    if not is_one_task(settings, shape):
+        return (yield from conquer_by_sets(settings, goals, shape, before=before))
+    chain = chain_of("conquer", None, settings, goals, shape, local=False)
+    reached = yield from few_rows(chain, solve=solve_problem, before=before)
+    return (yield from finish_with(reached, shape))
 
 
 def conquer_by_sets(
