@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -82,3 +83,15 @@ class BlockReporter:
         if self._listener is not None and now - self._told >= EVERY_SECONDS:
             self._listener({"kind": "solve", "solved": self._solved})
             self._solved, self._told = [], now
+
+
+def fallen(start: float, left: float, tol: float) -> float:
+    """Return the progress of a violation to a tolerance on a log scale, in [0, 1].
+
+    Parameters
+    ----------
+    start, left : float
+        The largest and the present violation.
+    tol : float
+    """
+    return math.log(start / max(left, tol)) / math.log(start / tol) if start > tol else 1.0

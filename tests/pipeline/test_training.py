@@ -22,7 +22,9 @@ from dcsvm_dask.storage.dataset import DataSet
 
 def data_of(n: int, classes: int = 2) -> Any:
     """Return as much of a data set as is asked for."""
-    rows = SimpleNamespace(n_features=100, nbytes_of=lambda start, stop: 400 * (stop - start))
+    rows = SimpleNamespace(
+        n_features=100, is_sparse=False, nbytes_of=lambda start, stop: 400 * (stop - start)
+    )
     return SimpleNamespace(
         n_rows=n + 5,
         n_distinct=n,

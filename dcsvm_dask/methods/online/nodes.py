@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from dcsvm_dask.methods.isolated import isolation
 from dcsvm_dask.methods.problem import read_problem, shared_out
-from dcsvm_dask.methods.progress import advance_reporter
+from dcsvm_dask.methods.progress import advance_reporter, fallen
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.solvers import solve_online
@@ -96,15 +94,3 @@ def learn_online(
         **isolation(problem, support),
         **model,
     }
-
-
-def fallen(start: float, left: float, tol: float) -> float:
-    """Return the progress of a violation to a tolerance on a log scale, in [0, 1].
-
-    Parameters
-    ----------
-    start, left : float
-        The largest and the present violation.
-    tol : float
-    """
-    return math.log(start / max(left, tol)) / math.log(start / tol) if start > tol else 1.0

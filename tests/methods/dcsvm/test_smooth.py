@@ -16,7 +16,7 @@ from dcsvm_dask.methods import progress as telling
 from dcsvm_dask.methods.dcsvm import few_rows, graph
 from dcsvm_dask.pipeline import training
 from dcsvm_dask.runtime.callbacks import Callback
-from dcsvm_dask.runtime.events import SetSolved
+from dcsvm_dask.runtime.events import Advanced, SetSolved
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from tests.left import rewrite_state
@@ -88,6 +88,29 @@ def test_working_sets_are_told_of_as_they_are_solved(
     assert last["violation"] <= last["tol"] < last["start"]
     assert last["objective"] == pytest.approx(found["objective"], rel=1e-6)
     assert last["support"] == found["stages"][found["model"]]["support"]
+
+
+class Advances(Callback):
+    """Keeps how far tasks say that they are."""
+
+    def __init__(self) -> None:
+        self.told: list[Advanced] = []
+
+    def on_advance(self, event: Advanced) -> None:
+        self.told.append(event)
+
+
+def test_a_task_that_solves_the_whole_problem_says_how_far_it_is(
+    train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(telling, "EVERY_SECONDS", 0.0)
+    advances = Advances()
+    train(callbacks=[advances])
+    shares = [event.share for event in advances.told if event.stage == "conquer-001"]
+    assert len(shares) > 1
+    assert shares == sorted(shares)
+    assert 0.0 <= shares[0] < 1.0
+    assert shares[-1] == 1.0
 
 
 @pytest.fixture
