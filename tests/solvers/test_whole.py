@@ -403,6 +403,38 @@ def test_blocks_of_local_kernels_have_one_bias(
         np.testing.assert_allclose(own, svc.decision_function(X), atol=1e-3)
 
 
+@pytest.mark.parametrize("equality", [False, True])
+def test_small_sets_go_on_from_blocks_whose_variables_are_at_bounds(
+    equality: bool, shared_data: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """covtype with a wide kernel and a small C: nearly all support vectors are at C."""
+    data = shared_data("covtype")
+    X = data["X_train"][:6000].astype(np.float32)
+    X, y = X / np.maximum(np.abs(X).max(axis=0), 1e-9), data["y_train"][:6000].astype(float)
+    y = np.where(y == y.max(), 1.0, -1.0)
+    order = kd_order(X)
+    X, y = X[order], y[order]
+    for name, value in (("DIVIDED_FROM", len(y)), ("SMALL_SETS_ABOVE", 4000), ("SMALL_SET", 500)):
+        monkeypatch.setattr(whole, name, value)
+    monkeypatch.setattr(whole, "suits", lambda *_: False)
+    kernel, how = Kernel("rbf", 0.5), {"equality": equality, "tol": 1e-3, "working_size": 1500}
+    taken = []
+    begin = whole._Whole.many_sets
+
+    def watched(self: Any, beta: Any = None) -> Any:
+        taken.append(beta is not None)
+        return begin(self, beta)
+
+    monkeypatch.setattr(whole._Whole, "many_sets", watched)
+    found, _ = solve_whole(kernel, X, y, 1.0, blocks=np.arange(len(y)) // 600, **how)
+    check(kernel, X, y, 1.0, found, 1e-3, equality)
+    assert taken == [True]
+    monkeypatch.setattr(whole, "FEW_FREE", 0.0)
+    other, _ = solve_whole(kernel, X, y, 1.0, blocks=np.arange(len(y)) // 600, **how)
+    assert taken == [True]
+    assert found.objective == pytest.approx(other.objective, rel=1e-5)
+
+
 def test_no_block_is_solved_where_support_vectors_are_few(
     monkeypatch: pytest.MonkeyPatch, shared_data: Callable[[str], Any]
 ) -> None:
