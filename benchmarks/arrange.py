@@ -30,7 +30,7 @@ from zarr.storage import WrapperStore
 import dcsvm_dask.api as dcsvm
 from benchmarks.runs import write
 from dcsvm_dask.methods import resources
-from dcsvm_dask.methods.dcsvm.graph import arrange_stage
+from dcsvm_dask.methods.dcsvm.stages import arrange_stage
 from dcsvm_dask.methods.graph import Graph, Stages
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.runtime.announcer import Announcer

@@ -159,6 +159,8 @@ ROUNDED_FROM = 3000
 """... as are those of so many rows."""
 VIOLATORS = 0.15
 """Share of violating rows in a block above the cap, from which its working sets are chosen."""
+USUAL_SET = 6144
+"""Rows of the largest working set of a problem that is solved as a whole, typically."""
 VIOLATING = 0.25
 """Share of the support vectors in the largest block of a round."""
 READ_PER_SECOND = 200e6
@@ -289,7 +291,7 @@ class Forecast:
 
     def whole(self) -> Need:
         """Return the need of solving all rows in one task, which keeps them twice."""
-        rows, most = self.set_rows, min(self.n, self.settings.set_cap)
+        rows, most = min(self.set_rows, USUAL_SET), min(self.n, self.settings.set_cap)
         if self.measured.set_share * self.n > self.settings.set_cap and self.width < KEPT_FROM:
             rows = SMALL_SETS  # by many small sets, without kept columns
         beside = (2 * self.n + rows) * self.row + 12 * VECTOR * self.n

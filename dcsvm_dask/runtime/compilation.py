@@ -37,7 +37,7 @@ PARTS: dict[str, list[tuple[str, str, dict[str, bool]]]] = {
     "pairs": [(_SOLVERS, "warm_up_steps", {"equality": True})],
     "box_kinks": [(_SOLVERS, "warm_up_steps", {"equality": False, "kinks": True})],
     "pairs_kinks": [(_SOLVERS, "warm_up_steps", {"equality": True, "kinks": True})],
-    "linear": [("dcsvm_dask.features", "warm_up", {}), (_SOLVERS, "warm_up_linear", {})],
+    "linear_svm": [("dcsvm_dask.features", "warm_up", {}), (_SOLVERS, "warm_up_linear", {})],
     "signed": [(_SOLVERS, "warm_up_linear_dual", {})],
     "free_bias": [(_SOLVERS, "warm_up_free_bias", {})],
     "classes": [(_SOLVERS, "warm_up_classes", {})],

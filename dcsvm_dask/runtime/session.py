@@ -325,7 +325,7 @@ def ending_of_error(run: RunFolder, error: BaseException) -> dict[str, Any]:
 
 
 # Parts, as `warm_up` names them.
-LINEAR_SOLVER = "linear"
+LINEAR_SOLVER = "linear_svm"
 SIGNED_LINEAR_SOLVER = "signed"
 CUTTING_PLANES = "cutting"
 

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.methods.dcsvm import graph as dcsvm_graph
+from dcsvm_dask.methods.dcsvm import conquering
+from dcsvm_dask.methods.dcsvm.conquering import is_one_task
 from dcsvm_dask.methods.dcsvm.few_rows import solve_rows
-from dcsvm_dask.methods.dcsvm.graph import dcsvm, is_one_task
+from dcsvm_dask.methods.dcsvm.graph import dcsvm
 from dcsvm_dask.methods.dcsvm.whole_problem import solve_problem
 from dcsvm_dask.methods.graph import Keep, Outcome, Stage
 from dcsvm_dask.methods.method import Goals, Shape
@@ -190,7 +191,7 @@ def test_rounds_of_conquer_go_on_however_slow_where_rows_are_many() -> None:
 @pytest.fixture
 def many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have no problem solved by one task because there is little to do."""
-    monkeypatch.setattr(dcsvm_graph, "MOST_WORK", 0.0)
+    monkeypatch.setattr(conquering, "MOST_WORK", 0.0)
 
 
 def test_a_smooth_kernel_is_solved_by_one_task_where_that_is_little_work() -> None:

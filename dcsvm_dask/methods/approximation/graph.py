@@ -290,7 +290,7 @@ METHODS = (
         Nystrom,
         STAGES,
         tasks=SUPERVISED,
-        compiles=("linear",),
+        compiles=("linear_svm",),
     ),
     Method(
         "fourier",
@@ -300,7 +300,7 @@ METHODS = (
         Fourier,
         STAGES,
         tasks=SUPERVISED,
-        compiles=("linear",),
+        compiles=("linear_svm",),
     ),
     Method(
         "ltpu",
@@ -310,6 +310,6 @@ METHODS = (
         Ltpu,
         STAGES,
         tasks=SUPERVISED,
-        compiles=("linear",),
+        compiles=("linear_svm",),
     ),
 )

@@ -7,74 +7,32 @@ zero; where it is asked for, a level's SVMs are calibrated for committee predict
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from dataclasses import replace
-from typing import Any
 
-from dcsvm_dask.methods import arrange, committee, partition
-from dcsvm_dask.methods import arrange as shuffle
-from dcsvm_dask.methods.conquer.graph import Chain, conquer, finish_with
-from dcsvm_dask.methods.dcsvm import balance, level
-from dcsvm_dask.methods.dcsvm.few_rows import few_rows
-from dcsvm_dask.methods.dcsvm.whole_problem import solve_problem
-from dcsvm_dask.methods.decomposition.graph import working_sets
-from dcsvm_dask.methods.decomposition.options import Decomposition
-from dcsvm_dask.methods.graph import (
-    COMMIT,
-    Graph,
-    Keep,
-    Layer,
-    Outcome,
-    Stage,
-    Stages,
-    many,
-    single,
+from dcsvm_dask.methods.conquer.graph import conquer, finish_with
+from dcsvm_dask.methods.dcsvm.conquering import (
+    chain_of,
+    conquer_by_sets,
+    conquer_smooth,
+    is_one_set,
 )
+from dcsvm_dask.methods.dcsvm.few_rows import few_rows
+from dcsvm_dask.methods.dcsvm.stages import (
+    arrange_stage,
+    balance_stage,
+    bottom_stage,
+    level_stage,
+    partition_stage,
+    scored_level,
+)
+from dcsvm_dask.methods.graph import Graph, Outcome, Stages
 from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.problem import ARRANGE, OFFSET, PROBE, informed
 from dcsvm_dask.methods.settings import Settings
-from dcsvm_dask.methods.sizes import (
-    PAGES_OF_PIECE,
-    arrange_parts,
-    bottom_clusters,
-    level_slots,
-    row_parts,
-    shuffle_shares,
-)
-from dcsvm_dask.methods.stages import (
-    merge_stage,
-    offset_stage,
-    probe_stage,
-    score_stage,
-    scored,
-)
+from dcsvm_dask.methods.stages import merge_stage, offset_stage, probe_stage
 from dcsvm_dask.storage.node import Record
-from dcsvm_dask.storage.stage_id import BALANCE, COMMITTEE, DECOMPOSITION, PARTITION, StageId
-
-
-def committee_stage(level: Stage) -> Stage:
-    """Return the stage that calibrates the SVMs of a level, in as many tasks as it had."""
-    solve = next(layer for layer in level.layers if layer.name == "solve")
-    name, slots = committee_name(level.name), len(solve.nodes)
-    layers: tuple[Layer, ...] = (
-        many(
-            committee.LAYER,
-            committee.calibrate_slot,
-            slots,
-            "slot",
-            keep=Keep.STAGE,
-            level=level.name,
-            slots=slots,
-        ),
-        single(COMMIT, committee.commit_committee, stage=name, level=level.name, slots=slots),
-    )
-    return Stage(name, layers, f"{level.label}_committee")
-
-
-def committee_name(level: str) -> str:
-    """Return the name of the stage that calibrates a level."""
-    return StageId.about(COMMITTEE, level)
-
+from dcsvm_dask.storage.stage_id import StageId
 
 # y'alpha is nearly linear in the bias: more stages than these mean that it is not.
 MOST_STAGES = 4
@@ -105,66 +63,14 @@ def balanced(level: str, record: Record, tol: float) -> Generator[Graph, dict[st
     return last
 
 
-def balance_stage(level: str, number: int, previous: str, record: Record) -> Stage:
-    """Return the stage that solves all blocks for the next bias.
-
-    Parameters
-    ----------
-    level : str
-        The stage of the level.
-    number : int
-        Number of the solution.
-    previous : str
-        The stage of the last solution.
-    record : dict
-        Its record.
-    """
-    name, slots = StageId.numbered(BALANCE, number), level_slots(record["blocks"], record["rows"])
-    layers = (
-        many(
-            "solve",
-            balance.move_slot,
-            slots,
-            "slot",
-            level=level,
-            previous=previous,
-            slots=slots,
-        ),
-        single(
-            COMMIT,
-            balance.commit_balance,
-            stage=name,
-            level=level,
-            previous=previous,
-            slots=slots,
-        ),
-    )
-    return Stage(name, layers, "balance", supersedes=previous if previous != level else None)
-
-
-# Times the levels' tolerance: refinement need not be more exact than what the whole problem will
-# change about it.
-REFINE_TOL = 10.0
-
-
 # Where a round of conquer leaves more than this share of the violation, blocks depend on each other
 # too much, and working sets of rows of all blocks are faster ...
 SLOW = 0.45
 # ... of up to so many rows: each set meets all of them, a round those that its blocks can reach.
 MOST_ROWS_OF_SETS = 65_536
-MOST_WORK = 2.5e12
-"""Multiplications of a kernel matrix of all rows up to which one task solves a problem of a smooth
-kernel ..."""
-FUNCTION_FEATURES, VALUE_BYTES = 50, 4
-"""... of which the kernel's function counts as so many features; bytes of a feature."""
 # Times the rows of which the kernel matrix is in memory: from there on the blocks of the last level
 # take longer than what they are to save.
 LARGE_BLOCK = 2
-
-
-def is_one_set(settings: Settings, shape: Shape) -> bool:
-    """Return whether all rows of a run are one working set."""
-    return not settings.clusters and shape.n_variables <= settings.set_cap
 
 
 def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
@@ -235,18 +141,6 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     return (yield from finish_with(reached, shape))
 
 
-def is_one_task(settings: Settings, shape: Shape) -> bool:
-    """Return whether one task solves the problem of a smooth kernel, sooner than several would.
-
-    Its solver meets rows as they are stored in memory, predicts support vectors, and has large
-    working sets; shares of the rows save less than sending them steps costs.
-    """
-    row = max(1.0, shape.n_bytes / max(1, shape.n_rows)) / VALUE_BYTES
-    work = float(shape.n_variables) ** 2 * (row + FUNCTION_FEATURES)
-    few = shape.n_variables <= MOST_ROWS_OF_SETS and work <= MOST_WORK
-    return few and not settings.make_task().has_sum
-
-
 def upper_levels(
     settings: Settings, goals: Goals, shape: Shape, last: int, records: dict[str, Record]
 ) -> Generator[Graph, dict[str, Record], tuple[str, dict[str, Record]]]:
@@ -293,216 +187,3 @@ def is_weighed(settings: Settings, goals: Goals, shape: Shape, number: int) -> b
     rows = shape.n_variables / settings.clusters[len(settings.clusters) - number]
     asked_for = settings.levels_forced or goals.stop_at or goals.committee
     return not asked_for and rows > LARGE_BLOCK * settings.block_cap
-
-
-def conquer_smooth(
-    settings: Settings, goals: Goals, shape: Shape, before: Sequence[Stage] = ()
-) -> Stages:
-    """Yield the graphs that solve the whole problem from zero: in one task, or by many.
-
-    Parameters
-    ----------
-    settings : Settings
-    goals : Goals
-    shape : Shape
-    before : sequence of Stage
-        Stages that go first.
-    """
-    if not is_one_task(settings, shape):
-        return (yield from conquer_by_sets(settings, goals, shape, before=before))
-    chain = chain_of("conquer", None, settings, goals, shape, local=False)
-    reached = yield from few_rows(chain, solve=solve_problem, before=before)
-    return (yield from finish_with(reached, shape))
-
-
-def conquer_by_sets(
-    settings: Settings,
-    goals: Goals,
-    shape: Shape,
-    *,
-    previous: str | None = None,
-    before: Sequence[Stage] = (),
-) -> Stages:
-    """Yield the graphs that solve the whole problem by parallel decomposition.
-
-    Parameters
-    ----------
-    settings : Settings
-    goals : Goals
-    shape : Shape
-    previous : str, optional
-        The stage of a point to start from, with f of all rows; without it they start from zero.
-    before : sequence of Stage
-        Stages that go first.
-    """
-    chain = chain_of(DECOMPOSITION, None, settings, goals, shape, local=False)
-    options, has_sum = Decomposition.within(settings.set_cap), settings.make_task().has_sum
-    n = shape.n_variables
-    reached = yield from working_sets(
-        chain, options, n, has_sum=has_sum, previous=previous, before=before
-    )
-    return (yield from finish_with(reached, shape))
-
-
-def chain_of(
-    name: str,
-    source: str | None,
-    settings: Settings,
-    goals: Goals,
-    shape: Shape,
-    *,
-    local: bool,
-) -> Chain:
-    """Return the chain of rounds called "refine", "conquer" or "decomposition".
-
-    Parameters
-    ----------
-    name : {"refine", "conquer", "decomposition"}
-    source : str or None
-        The stage of the warm start; None: zero.
-    settings : Settings
-    goals : Goals
-    shape : Shape
-    local : bool
-        Whether the kernel is local.
-    """
-    refine = name == "refine"
-    return Chain(
-        name,
-        source,
-        support_only=refine,
-        local=local,
-        tol=REFINE_TOL * settings.level_tol if refine else goals.tol,
-        parts=row_parts(shape.n_variables, settings.chunk_rows),
-        max_rounds=goals.max_rounds,
-    )
-
-
-def scored_level(level: Stage, goals: Goals, shape: Shape) -> Graph:
-    """Return a level's stage and the stages that score it and calibrate its SVMs.
-
-    Parameters
-    ----------
-    level : Stage
-    goals : Goals
-    shape : Shape
-    """
-    graph = scored(level, shape)
-    if goals.committee:
-        graph.append(committee_stage(level))
-        if shape.holdout:
-            graph.append(score_stage(level, committee=graph[-1]))
-    return graph
-
-
-def arrange_stage(settings: Settings, shape: Shape, parts: int | None = None) -> Stage:
-    """Return the stage that clusters all rows and writes them in block order.
-
-    Parameters
-    ----------
-    parts : int, optional
-        Tasks that write rows in block order; None: as many as the data's size asks for.
-    """
-    n_clusters = bottom_clusters(settings.clusters, shape.n_variables)
-    parts = arrange_parts(shape.n_bytes) if parts is None else parts
-    shuffled = parts > 1
-    if shuffled:
-        shares, pages = shuffle_shares(shape.n_bytes, parts), PAGES_OF_PIECE * parts
-        assigning = many(
-            "assign", shuffle.assign_and_sort, shares, "part", parts=shares, pages=pages
-        )
-        found = [single("pieces", shuffle.find_pieces, keep=Keep.STAGE, parts=parts, shares=shares)]
-    else:
-        shares, found = row_parts(shape.n_rows, settings.chunk_rows), []
-        assigning = many("assign", partition.assign_data, shares, "part", parts=shares)
-    layers = (
-        single("cluster", partition.cluster_data, n_clusters=n_clusters),
-        assigning,
-        single("order", arrange.order_rows, keep=Keep.RUN, parts=shares, readers=parts),
-        *found,
-        many(
-            "part",
-            arrange.arrange_part,
-            parts,
-            "part",
-            keep=Keep.RUN,
-            parts=parts,
-            shuffled=shuffled,
-        ),
-        single(COMMIT, arrange.commit_arrangement, parts=parts),
-    )
-    return Stage(ARRANGE, layers, "arrange")
-
-
-def bottom_stage(settings: Settings, shape: Shape) -> Stage:
-    """Return the bottom level: the blocks that were arranged, solved from zero."""
-    number = len(settings.clusters)
-    name, slots = StageId.level(number), level_slots(settings.clusters[0], shape.n_variables)
-    layers = (
-        many(
-            "solve",
-            level.solve_slot,
-            slots,
-            "slot",
-            stage=name,
-            slots=slots,
-            below=None,
-        ),
-        single(COMMIT, level.commit_level, stage=name, slots=slots, below=None),
-    )
-    return Stage(name, layers, f"l{number}")
-
-
-def partition_stage(settings: Settings, number: int) -> Stage:
-    """Return the stage that chooses a level's partition, and says whether to solve its blocks.
-
-    Parameters
-    ----------
-    settings : Settings
-    number : int
-        Number of the level.
-    """
-    name = StageId.about(PARTITION, StageId.level(number))
-    layer = single(COMMIT, partition.weigh_partition, **_partition_of(settings, number))
-    return Stage(name, (layer,), f"l{number}_partition")
-
-
-def _partition_of(settings: Settings, number: int) -> dict[str, Any]:
-    """Return the arguments of the steps that choose a level's partition."""
-    n_clusters = settings.clusters[len(settings.clusters) - number]
-    return {"level": number, "n_clusters": n_clusters, "below": StageId.level(number + 1)}
-
-
-def level_stage(settings: Settings, shape: Shape, number: int, *, weighed: bool = False) -> Stage:
-    """Return a level above the bottom: clustered anew on support vectors, solved warm.
-
-    Parameters
-    ----------
-    settings : Settings
-    shape : Shape
-    number : int
-        Number of the level.
-    weighed : bool, default False
-        Whether `partition_stage` has chosen its partition.
-    """
-    name, below = StageId.level(number), StageId.level(number + 1)
-    chosen = _partition_of(settings, number)
-    slots = level_slots(chosen["n_clusters"], shape.n_variables)
-    parts = row_parts(shape.n_variables, settings.chunk_rows)
-    clustering = () if weighed else (single("cluster", partition.cluster_support, **chosen),)
-    layers = (
-        *clustering,
-        many("assign", partition.assign_problem, parts, "part", stage=name, parts=parts),
-        single("order", partition.order_blocks, stage=name, parts=parts),
-        many(
-            "solve",
-            level.solve_slot,
-            slots,
-            "slot",
-            stage=name,
-            slots=slots,
-            below=below,
-        ),
-        single(COMMIT, level.commit_level, stage=name, slots=slots, below=below),
-    )
-    return Stage(name, layers, f"l{number}")

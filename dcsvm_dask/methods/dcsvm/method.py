@@ -5,7 +5,8 @@ from __future__ import annotations
 from dcsvm_dask.methods.conquer.graph import CONQUER_KIND, REFINE_KIND
 from dcsvm_dask.methods.dcsvm import plan as dcsvm_plan
 from dcsvm_dask.methods.dcsvm.classes import graph as classes
-from dcsvm_dask.methods.dcsvm.graph import dcsvm, is_one_set
+from dcsvm_dask.methods.dcsvm.conquering import is_one_set
+from dcsvm_dask.methods.dcsvm.graph import dcsvm
 from dcsvm_dask.methods.decomposition.method import SETS_KIND
 from dcsvm_dask.methods.forecast import Forecast
 from dcsvm_dask.methods.graph import Stages

@@ -6,13 +6,12 @@ from dataclasses import replace
 
 from dcsvm_dask.methods.committee import DECIDED_ROWS, LAYER
 from dcsvm_dask.methods.conquer.graph import Chain, check_stage, round_stage
+from dcsvm_dask.methods.dcsvm.conquering import chain_of, is_one_task
 from dcsvm_dask.methods.dcsvm.few_rows import solve_stage
-from dcsvm_dask.methods.dcsvm.graph import (
+from dcsvm_dask.methods.dcsvm.stages import (
     arrange_stage,
     bottom_stage,
-    chain_of,
     committee_stage,
-    is_one_task,
     level_stage,
 )
 from dcsvm_dask.methods.dcsvm.whole_problem import solve_problem

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from dcsvm_dask.checks import check, is_a, is_finite
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.methods.choice import SEARCH
-from dcsvm_dask.methods.dcsvm.graph import arrange_stage
+from dcsvm_dask.methods.dcsvm.stages import arrange_stage
 from dcsvm_dask.methods.forecast import VECTOR, Forecast, Load, Need
 from dcsvm_dask.methods.graph import COMMIT, Layer, Node, Outcome, Stage, Stages, single
 from dcsvm_dask.methods.method import Goals, Options, Shape

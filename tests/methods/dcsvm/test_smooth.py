@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 
 from dcsvm_dask import api
 from dcsvm_dask.methods import progress as telling
-from dcsvm_dask.methods.dcsvm import few_rows, graph
+from dcsvm_dask.methods.dcsvm import conquering, few_rows
 from dcsvm_dask.pipeline import training
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import Advanced, SetSolved
@@ -116,7 +116,7 @@ def test_a_task_that_solves_the_whole_problem_says_how_far_it_is(
 @pytest.fixture
 def over_shares(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have problems of more rows than a working set solved over shares."""
-    monkeypatch.setattr(graph, "MOST_WORK", 0.0)
+    monkeypatch.setattr(conquering, "MOST_WORK", 0.0)
 
 
 @pytest.fixture(params=["over shares", "as a whole", "as one set"])

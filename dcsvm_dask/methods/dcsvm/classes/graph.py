@@ -7,8 +7,8 @@ from dataclasses import replace
 from dcsvm_dask.methods import multipliers
 from dcsvm_dask.methods.dcsvm.classes import machines as steps
 from dcsvm_dask.methods.dcsvm.estimate import ESTIMATE_ROWS
-from dcsvm_dask.methods.dcsvm.graph import arrange_stage, bottom_stage, level_stage, scored_level
 from dcsvm_dask.methods.dcsvm.plan import level_plans
+from dcsvm_dask.methods.dcsvm.stages import arrange_stage, bottom_stage, level_stage, scored_level
 from dcsvm_dask.methods.forecast import Forecast, Load, Measured, Need, largest
 from dcsvm_dask.methods.graph import COMMIT, Layer, Node, Outcome, Stage, Stages, single
 from dcsvm_dask.methods.method import Goals, Shape
