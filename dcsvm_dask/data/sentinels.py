@@ -101,7 +101,7 @@ def told_of_sentinels(
         more = f" and {len(own) - SHOWN:,} more" if len(own) > SHOWN else ""
         column = "column" if len(own) == 1 else "columns"
         said.append(
-            f"the value {_written(value)} lies far outside of all others in the {column} "
+            f"the value {_written(value)} lies outside of all others in the {column} "
             f"{', '.join(columns)}{more}; where it stands for a missing value, "
             f"{_remedy(value, is_text)}"
         )
@@ -121,7 +121,7 @@ def _is_far(value: float, least: float, greatest: float) -> bool:
 
 
 def _written(value: float) -> str:
-    return f"{value:.10g}"
+    return f"{value:.0f}" if value == int(value) and abs(value) < 1e16 else f"{value:.10g}"
 
 
 def _remedy(value: float, is_text: bool) -> str:

@@ -17,7 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Boxes, Rows, is_sparse, stored_for_speed, stored_like
+from dcsvm_dask.kernels import (
+    Boxes,
+    Rows,
+    is_sparse,
+    stacked,
+    stored_for_speed,
+    stored_like,
+)
 from dcsvm_dask.methods.resources import cache_bytes
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.several import (
@@ -42,6 +49,10 @@ ARRANGE = "arrange"
 PROBE = "probe"
 OFFSET = "offset"
 CHUNK_ROWS = 4096
+
+
+RUNS, LOOKED_AT = 8, 256
+"""Runs of so many rows, spread over all, that tell how many values are not 0."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +135,9 @@ class Problem:
 
     @cached_property
     def _is_fast_as_csr(self) -> bool:
-        return is_sparse(stored_for_speed(self.X.read(0, min(self.n, CHUNK_ROWS))))
+        starts = np.linspace(0, max(0, self.n - LOOKED_AT), RUNS).astype(np.int64)
+        some = [self.X.read(int(at), min(self.n, int(at) + LOOKED_AT)) for at in starts]
+        return is_sparse(stored_for_speed(stacked(some)))
 
     def take_chunks(self, index: NDArray[np.int64]) -> Iterator[Rows]:
         """Yield the rows of some variables, a few thousand at a time."""

@@ -9,6 +9,7 @@ from dcsvm_dask.errors import DcsvmError
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.hashing import row_hashes
+from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
 
 MOST_ROWS, MOST_BYTES = 1 << 20, 256 << 20
@@ -57,7 +58,11 @@ class RepeatedRows:
         """
         if self._training is None or self._n_rows < LEAST_ROWS:
             return None
-        known, counts = np.unique(_all_hashes(self._training), return_counts=True)
+        try:
+            hashes = _all_hashes(self._training)
+        except (DcsvmError, OSError):  # it is being written again, say
+            return None
+        known, counts = np.unique(hashes, return_counts=True)
         usual = float(counts[counts > 1].sum() / counts.sum())
         scored = np.concatenate(self._hashes)
         repeated = int(np.isin(scored, known, kind="sort").sum())
@@ -71,13 +76,15 @@ class RepeatedRows:
 
 def _training_rows(run: RunFolder) -> DataSet | None:
     about = run.header["data"]
+    if Location.of(about["url"]).is_remote:
+        return None
     try:
         data = DataSet.open(about["url"])
-    except DcsvmError:  # a run predicts without its data set
+    except (DcsvmError, OSError):  # a run predicts without its data set
         return None
     few = data.n_rows <= MOST_ROWS and data.rows.nbytes_of(0, data.n_rows) <= MOST_BYTES
     same = data.fingerprint == about["fingerprint"]
-    return data if few and same and not data.place.is_remote else None
+    return data if few and same else None
 
 
 def _all_hashes(data: DataSet) -> NDArray[np.uint64]:

@@ -33,6 +33,7 @@ PARTS: dict[str, list[tuple[str, str, dict[str, bool]]]] = {
     "matrix": [(_KERNELS, "warm_up_matrix", {})],
     "prediction": [(_KERNELS, "warm_up_products", {"blocks": False})],
     "early_prediction": [(_KERNELS, "warm_up_products", {"blocks": True})],
+    "on_demand": [(_SOLVERS, "warm_up_on_demand", {})],
     "box": [(_SOLVERS, "warm_up_steps", {"equality": False})],
     "pairs": [(_SOLVERS, "warm_up_steps", {"equality": True})],
     "box_kinks": [(_SOLVERS, "warm_up_steps", {"equality": False, "kinks": True})],
@@ -44,11 +45,16 @@ PARTS: dict[str, list[tuple[str, str, dict[str, bool]]]] = {
     "cutting": [(_SOLVERS, "warm_up_cutting", {})],
     "budget": [(_SOLVERS, "warm_up_budget", {})],
     "online": [(_SOLVERS, "warm_up_online", {})],
-    "parallel": [(_SOLVERS, "warm_up_parallel", {})],
+    "parallel": [(_SOLVERS, "warm_up_parallel", {"sparse": False})],
+    "parallel_sparse": [(_SOLVERS, "warm_up_parallel", {"sparse": True})],
 }
 """What compiles, or loads from the cache, each part of the package: functions of modules."""
 DENSE = ("dense",)
 """The parts that dense rows need, whatever is done with them."""
+ANY_ROWS = ("dense", "sparse", "l1")
+"""Those that any rows need, with any kernel."""
+BASE = (*ANY_ROWS, "box", "pairs", "box_kinks", "pairs_kinks")
+"""Those of most runs, which workers share where they are forks of one process."""
 
 
 def parts_of_run(*, sparse: bool, bias: bool, kinks: bool, l1: bool = False) -> tuple[str, ...]:
@@ -65,8 +71,10 @@ def parts_of_run(*, sparse: bool, bias: bool, kinks: bool, l1: bool = False) -> 
     l1 : bool, default False
         Whether the kernel is one of L1 distances.
     """
-    distances = ("l1",) if l1 and not sparse else ()
-    return ("sparse" if sparse else "dense", *distances, steps_of(bias=bias, kinks=kinks))
+    rows = ("sparse",) if sparse else ("dense", "l1") if l1 else DENSE
+    # Blocks of a level are solved for a bias that is given, whole problems with it.
+    steps = {steps_of(bias=False, kinks=kinks), steps_of(bias=bias, kinks=kinks)}
+    return (*rows, *sorted(steps))
 
 
 def steps_of(*, bias: bool, kinks: bool) -> str:

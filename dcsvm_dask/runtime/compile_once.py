@@ -1,6 +1,6 @@
 """Compiling once for each node in a child process, so that workers keep answering.
 
-Compiling takes half a minute or more and 200 MiB that stay with the process. So one worker of a
+Compiling takes up to half a minute and 200 MiB that stay with the process. So one worker of a
 node starts a child process for it, the others wait, and all of them load the result from Numba's
 cache.
 """
@@ -86,7 +86,7 @@ async def _compile(
         if is_compiled(parts):
             return
         command = COMMAND.format(parts=tuple(parts))
-        report(f"compiling for the workers of {socket.gethostname()} (about half a minute, once)")
+        report(f"compiling for the workers of {socket.gethostname()} (up to half a minute)")
         child = subprocess.Popen(
             [sys.executable, "-c", command],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},

@@ -7,6 +7,6 @@ from __future__ import annotations
 
 import dcsvm_dask.methods.registry
 import dcsvm_dask.runtime.worker  # noqa: F401 - loads what workers need
-from dcsvm_dask.runtime.compilation import PARTS, is_compiled, warm_up
+from dcsvm_dask.runtime.compilation import BASE, is_compiled, warm_up
 
-warm_up(part for part in PARTS if is_compiled([part]))
+warm_up(part for part in BASE if is_compiled([part]))

@@ -33,6 +33,7 @@ from dcsvm_dask.runtime.carry import carry
 from dcsvm_dask.runtime.cluster.child import refuse_in_child
 from dcsvm_dask.runtime.cluster.file import LOCAL, ClusterFile
 from dcsvm_dask.runtime.compilation import (
+    ANY_ROWS,
     DENSE,
     announced,
     is_compiled,
@@ -324,7 +325,7 @@ def ending_of_error(run: RunFolder, error: BaseException) -> dict[str, Any]:
     return {"state": "failed", "message": masked(text) or type(error).__name__, "converged": False}
 
 
-# Parts, as `warm_up` names them.
+# Keys of `PARTS`.
 LINEAR_SOLVER = "linear_svm"
 SIGNED_LINEAR_SOLVER = "signed"
 CUTTING_PLANES = "cutting"
@@ -345,6 +346,10 @@ def compiled_for(run: RunFolder, execution: Execution) -> tuple[str, ...]:
         own = (*own, SIGNED_LINEAR_SOLVER)
     if {LINEAR_SOLVER, SIGNED_LINEAR_SOLVER, CUTTING_PLANES} & {*own}:
         return ("sparse" if shape.sparse else "dense", *own)
+    if shape.sparse:
+        own = tuple("parallel_sparse" if part == "parallel" else part for part in own)
+    if not execution.is_local:  # workers of other hosts are not to compile inside of their tasks
+        own = (*ANY_ROWS, *own, *(("on_demand",) if bias else ()))
     l1 = settings.kernel.kind.argument == L1_DISTANCE
     return (*parts_of_run(sparse=shape.sparse, bias=bias, kinks=kinks, l1=l1), *own)
 
@@ -354,7 +359,7 @@ def open_executor(
     execution: Execution,
     announcer: Announcer,
     *,
-    compiles: Sequence[str] = DENSE,
+    compiles: Sequence[str] | None = None,
     run: BegunBy | None = None,
 ) -> Iterator[Executor]:
     """Open the executor of an execution; functions that its tasks need are compiled first.
@@ -364,7 +369,7 @@ def open_executor(
     execution : Execution
     announcer : Announcer
     compiles : sequence of str, optional
-        What is compiled, as for `warm_up`; by default what dense rows need.
+        What is compiled, as for `warm_up`; by default what dense rows need, or on other hosts any.
     run : BegunBy, optional
         The run to carry, whose versions are compared with those of workers.
 
@@ -372,6 +377,8 @@ def open_executor(
     ------
     Executor
     """
+    if compiles is None:
+        compiles = DENSE if execution.is_local else ANY_ROWS
     with contextlib.ExitStack() as stack:
         if execution.priority is not None:
             import dask

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
+from scipy import sparse as scipy_sparse
 
 from dcsvm_dask.kernels import ColumnCache, Kernel
 from dcsvm_dask.solvers.box_qp import solve_box_qp
@@ -12,6 +12,7 @@ from dcsvm_dask.solvers.cutting import solve_cutting
 from dcsvm_dask.solvers.linear.crammer_singer import solve_crammer_singer
 from dcsvm_dask.solvers.linear.solve import solve_linear, solve_linear_dual
 from dcsvm_dask.solvers.linear.zeros import count_values, take_values
+from dcsvm_dask.solvers.on_demand import solve_on_demand
 from dcsvm_dask.solvers.online.solve import solve_online
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.smo.active import ActiveSet
@@ -48,10 +49,23 @@ def warm_up_online() -> None:
     solve_online(Kernel("rbf"), X, y, 1.0, passes=2, cache_bytes=1)
 
 
-def warm_up_parallel() -> None:
-    """Compile, or load from the cache, products with kept kernel columns: dense, of distances."""
+def warm_up_parallel(*, sparse: bool) -> None:
+    """Compile, or load from the cache, products with kept kernel columns, of distances.
+
+    Parameters
+    ----------
+    sparse : bool
+        Whether of CSR rows.
+    """
     X = np.eye(2, dtype=np.float32)
-    ColumnCache(Kernel("rbf"), X, 0).product(np.arange(2), X, np.ones(2))
+    rows = scipy_sparse.csr_array(X) if sparse else X
+    ColumnCache(Kernel("rbf"), rows, 0).product(np.arange(2), rows, np.ones(2))
+
+
+def warm_up_on_demand() -> None:
+    """Compile, or load from the cache, what solves problems with a bias by single kernel rows."""
+    y = np.tile([1.0, -1.0], 16)
+    solve_on_demand(Kernel("rbf"), y.astype(np.float32)[:, None], svc_dual(y, 1.0))
 
 
 def warm_up_budget() -> None:
@@ -59,7 +73,7 @@ def warm_up_budget() -> None:
     X, y = np.eye(8, dtype=np.float32), np.tile([1.0, -1.0], 4)
     dual = svc_dual(y, 1.0)
     learner = BudgetedLearner(Kernel("rbf"), 8, 2)
-    for rows in (X, sparse.csr_array(X)):
+    for rows in (X, scipy_sparse.csr_array(X)):
         learner.learn(rows, dual, np.arange(8), total=8)
     learner.shrink()
 
@@ -71,7 +85,7 @@ def warm_up_linear() -> None:
     float64, int64 indices, and arrays that may not be written to.
     """
     X, y = np.eye(2, dtype=np.float32), np.array([1.0, -1.0])
-    for rows in (X, sparse.csr_array(X)):
+    for rows in (X, scipy_sparse.csr_array(X)):
         solve_linear(rows, y, 1.0)
     count_values(X, np.zeros(3, np.int64))
     take_values(X, np.empty(3, np.float32), np.empty(3, np.int32))
@@ -84,26 +98,26 @@ def warm_up_linear_dual() -> None:
     """
     X = np.eye(2, dtype=np.float32)
     dual = Regression(epsilon=0.1).dual(np.array([1.0, -1.0]), np.ones(2))
-    for rows in (X, sparse.csr_array(X)):
+    for rows in (X, scipy_sparse.csr_array(X)):
         solve_linear_dual((rows,), dual)
 
 
 def warm_up_free_bias() -> None:
     """Compile, or load from the cache, what a free bias needs beside; for rows as above."""
     X = np.eye(2, dtype=np.float32)
-    for rows in (X, sparse.csr_array(X)):
+    for rows in (X, scipy_sparse.csr_array(X)):
         solve_linear(rows, [1.0, -1.0], 1.0, bias="free")
 
 
 def warm_up_cutting() -> None:
     """Compile, or load from the cache, the products of cutting planes; for rows as above."""
     X = np.eye(2, dtype=np.float32)
-    for rows in (X, sparse.csr_array(X)):
+    for rows in (X, scipy_sparse.csr_array(X)):
         solve_cutting(rows, svc_dual([1.0, -1.0], 1.0), max_iter=2)
 
 
 def warm_up_classes() -> None:
     """Compile, or load from the cache, the solver of Crammer and Singer; for rows as above."""
     X = np.eye(3, dtype=np.float32)
-    for rows in (X, sparse.csr_array(X)):
+    for rows in (X, scipy_sparse.csr_array(X)):
         solve_crammer_singer(rows, np.arange(3), 1.0, 3)

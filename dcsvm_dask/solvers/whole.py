@@ -61,8 +61,9 @@ FEW_SUPPORT = 0.1
 SMALL_SET = 2048
 """Rows of such a set."""
 FEW_FREE = 0.2
-"""Where fewer of the support vectors of blocks are free, most that is left to do is that variables
-go from one bound to another, for which large sets hold kernel values that no step needs."""
+"""Small sets also go on from the SVMs of blocks, if fewer of their support vectors are free: most
+that is left to do is that variables go from one bound to another, for which large sets hold kernel
+values that no step needs."""
 ONE_IN = 4
 """One row in so many of a small set may always enter: these carry the bias from set to set."""
 HALF = 0.5
@@ -190,7 +191,7 @@ def solve_whole(
             return few, work.values
     if start is None and blocks is not None and n >= DIVIDED_FROM:
         start = work.divide(blocks)
-    if start is not None and beta is None and work.is_at_bounds(start) and work.expects_support():
+    if start is not None and beta is None and work.prefers_small_sets(start):
         return work.end(*work.many_sets(start), verify=verify), work.values
     near = None if start is None else work.conquer(start, verified=verify)
     if near is None:
@@ -307,10 +308,12 @@ class _Whole:
             self._count(*work)
         return self.few
 
-    def is_at_bounds(self, beta: Vector) -> bool:
-        """Return whether few of the support vectors are free."""
+    def prefers_small_sets(self, beta: Vector) -> bool:
+        """Return whether small sets should go on from the SVMs of blocks; see `FEW_FREE`."""
+        if self.limit < NO_LIMIT:  # no steps are left to look ahead
+            return False
         free = np.count_nonzero(self.dual.is_free(beta))
-        return bool(free < FEW_FREE * np.count_nonzero(beta))
+        return bool(free < FEW_FREE * np.count_nonzero(beta)) and self.expects_support()
 
     def many_sets(self, beta: Vector | None = None) -> tuple[Vector, Vector]:
         """Return a beta near the solution, and its gradient, by many small sets from a start."""
@@ -330,7 +333,8 @@ class _Whole:
             callback=self._tell_small_set,
             **self.how,
         )
-        values = last.kernel_values + last.moved * n
+        started = 0 if beta is None else int(np.count_nonzero(beta))
+        values = last.kernel_values + (last.moved + started) * n
         self._count(found.n_iter, values, found.fallbacks)
         return found.beta, found.gradient
 

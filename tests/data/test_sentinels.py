@@ -97,14 +97,14 @@ def test_the_warning_names_columns_and_a_remedy_that_helps(tmp_path: Path) -> No
     assert [str(one.message) for one in caught] == data.warnings
     of_nines, of_99 = (text.removeprefix(f"{tmp_path / 't.csv'}: ") for text in data.warnings)
     assert of_nines == (
-        "the value -999 lies far outside of all others in the columns 'age' (4.0% of the rows; "
+        "the value -999 lies outside of all others in the columns 'age' (4.0% of the rows; "
         "others are 18 to 90), 'temperature' (4.0% of the rows; others are "
         f"{TEMPERATURE[40:].min():g} to {TEMPERATURE[40:].max():g}); where it stands for a missing "
         "value, give --missing median, indicator or drop with --missing-words=-999,-999.0 (and the "
         "words of other empty cells)"
     )
     assert of_99 == (
-        "the value 99 lies far outside of all others in the column 'rating' (2.0% of the rows; "
+        "the value 99 lies outside of all others in the column 'rating' (2.0% of the rows; "
         "others are 1 to 5); where it stands for a missing value, give --missing median, indicator "
         "or drop with --missing-words=99,99.0 (and the words of other empty cells)"
     )

@@ -177,6 +177,7 @@ def test_what_a_run_needs_is_what_is_compiled_for_it(
         partition.assign(rows)
         K, _ = counted_kernel_matrix(kernel, rows, least=1e-9)
         found = solve_inner(K, dual, equality=bias, tol=1e-2)
+        solve_inner(K, dual.with_bias(0.1), tol=1e-2)  # a block of a level
         kernel_product(kernel, rows, rows, found.beta, budget=1e-6, tol=1e-4)
     assert told == []
 

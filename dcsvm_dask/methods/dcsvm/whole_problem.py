@@ -51,7 +51,7 @@ def solve_problem(run: RunFolder, attempt: Attempt, *, previous: str | None, tol
             return
         looks, start = looks + 1, max(start, violation)
         reached = max(reached, fallen(start, violation, tol))
-        advanced(looks, 0, "working sets", {"violation": violation}, reached)
+        advanced(looks, 0, "looks at the violation", {"violation": violation}, reached)
 
     found, values = solve_whole(
         settings.kernel,
@@ -71,7 +71,6 @@ def solve_problem(run: RunFolder, attempt: Attempt, *, previous: str | None, tol
     return {
         "rows": n,
         "bias": found.bias,
-        "sets": looks,
         "iterations": found.n_iter,
         "fallbacks": found.fallbacks,
         "kernel_values": values,

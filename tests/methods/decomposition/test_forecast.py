@@ -56,7 +56,9 @@ def test_shares_take_what_is_planned(
     ends = [N * part // shares for part in range(shares + 1)]
     Z, index, w = X[:1000], np.arange(1000), np.ones(1000)
     needed = parts_of_run(sparse=is_sparse(X), bias=False, kinks=False)
-    warm_up([*needed, "parallel"])  # whose memory is not that of shares
+    warm_up(
+        [*needed, "parallel_sparse" if is_sparse(X) else "parallel"]
+    )  # whose memory is not that of shares
     gc.collect()
     tracemalloc.start()
     held = [
