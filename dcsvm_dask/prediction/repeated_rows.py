@@ -15,7 +15,7 @@ from dcsvm_dask.storage.run import RunFolder
 MOST_ROWS, MOST_BYTES = 1 << 20, 256 << 20
 """Of training rows that are read for it, and of scored rows that are kept as eight bytes."""
 LEAST_ROWS, SHARE = 10, 0.1
-"""Repeated rows, and their share beyond that of the training rows, that are told."""
+"""Least repeated rows, and least share of them beyond that of the training rows, for a note."""
 
 
 class RepeatedRows:

@@ -48,7 +48,8 @@ def conquer_smooth(
 ) -> Stages:
     """Yield the graphs that solve the whole problem from zero: in one task, or by many.
 
-    A run that may not reach its end takes many, which commit on the way.
+    Which one follows from the data and parameters, not from how long a process may take: whoever
+    resumes finds the stages that were committed.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def conquer_smooth(
     before : sequence of Stage
         Stages that go first.
     """
-    if goals.early or not is_one_task(settings, shape):
+    if not is_one_task(settings, shape):
         return (yield from conquer_by_sets(settings, goals, shape, before=before))
     chain = chain_of("conquer", None, settings, goals, shape, local=False)
     reached = yield from few_rows(chain, solve=solve_problem, before=before)
