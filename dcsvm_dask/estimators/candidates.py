@@ -217,7 +217,7 @@ def exactly_scored(
                 most_steps=lambda _: checking.most_steps(task.base.max_iter, -1),
                 working_size=size,
                 seed=checking.seed_of(task.base.random_state),
-                threads=max(1, threads // side_by_side),
+                threads=threads if side_by_side == 1 else 1,  # those without a job help
                 task=task.base._task(),
             )
             before = point.solutions
@@ -227,7 +227,7 @@ def exactly_scored(
             known = _Decided(task, values)
             scores[number, split] = task.scorer(known, rows, task.labels[test])
 
-    for_each(solve, range(len(jobs)), side_by_side)
+    for_each(solve, range(len(jobs)), threads, most=side_by_side)
     return scores, seconds, np.asarray(solved.all(axis=1))
 
 

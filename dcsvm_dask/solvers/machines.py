@@ -245,7 +245,7 @@ def solve_machines(
     if n <= SMALL and any(one.negative is None for one in machines):
         whole = kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
     found: dict[int, SolvedMachine] = {}
-    threads_each = max(1, threads // max(1, side_by_side))
+    threads_each = threads if side_by_side == 1 else 1  # those without an SVM of their own help
     matrices = MatrixMemory(min(rows, working_size))
 
     def begin(machine: Machine, rows: Index, y: Vector, dual: Dual) -> Vector | None:
@@ -310,7 +310,7 @@ def solve_machines(
 
     # Others are not kept waiting for a large one.
     after = _JOIN_AFTER if rows <= _SMALL_ROWS else 0.0
-    for_each(solve_within, range(len(machines)), side_by_side, after=after)
+    for_each(solve_within, range(len(machines)), threads, most=side_by_side, after=after)
     return [found[number] for number in range(len(machines))]
 
 
