@@ -45,7 +45,7 @@ ALWAYS_DIFFERENCES = 16
 """Features up to which differences are as fast as a BLAS product."""
 MOST_DIFFERENCES = 64
 """Features up to which they cost a third more; above, float64 is the cheaper way to precision."""
-PARTS = (2, 4, 8)
+PARTS = (2, 4, 8, 16, 32)
 """Into how many parts more features may be cut, whose products are summed in float64 ..."""
 PART_FEATURES = 64
 """... of so many features at least."""
