@@ -159,8 +159,9 @@ ROUNDED_FROM = 3000
 """... as are those of so many rows."""
 VIOLATORS = 0.15
 """Share of violating rows in a block above the cap, from which its working sets are chosen."""
-USUAL_SET = 6144
-"""Rows of the largest working set of a problem that is solved as a whole, typically."""
+USUAL_SET, USUAL_LOCAL_SET = 6144, 9216
+"""Rows of the largest working set of a problem that is solved as a whole, typically: from zero, and
+of a local kernel from the SVMs of a level."""
 VIOLATING = 0.25
 """Share of the support vectors in the largest block of a round."""
 READ_PER_SECOND = 200e6
@@ -289,10 +290,18 @@ class Forecast:
         beside = 3 * most * self.row + 12 * VECTOR * self.n
         return self._matrix(self.set_rows, most, beside, beside)
 
-    def whole(self) -> Need:
-        """Return the need of solving all rows in one task, which keeps them twice."""
-        rows, most = min(self.set_rows, USUAL_SET), min(self.n, self.settings.set_cap)
-        if self.measured.set_share * self.n > self.settings.set_cap and self.width < KEPT_FROM:
+    def whole(self, *, local: bool = False) -> Need:
+        """Return the need of solving all rows in one task, which keeps them twice.
+
+        Parameters
+        ----------
+        local : bool, default False
+            Whether the kernel is local, and the start a level.
+        """
+        usual = USUAL_LOCAL_SET if local else USUAL_SET
+        rows, most = min(self.set_rows, usual), min(self.n, self.settings.set_cap)
+        many = self.measured.set_share * self.n > self.settings.set_cap and not local
+        if many and self.width < KEPT_FROM:
             rows = SMALL_SETS  # by many small sets, without kept columns
         beside = (2 * self.n + rows) * self.row + 12 * VECTOR * self.n
         return self._matrix(rows, most, beside, beside + most * self.row)

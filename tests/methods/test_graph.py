@@ -92,6 +92,13 @@ def names(graphs: list[list[Stage]]) -> list[list[str]]:
     return [[stage.name for stage in graph] for graph in graphs]
 
 
+@pytest.fixture
+def many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no problem solved by one task because there is little to do."""
+    monkeypatch.setattr(conquering, "MOST_WORK", 0.0)
+
+
+@pytest.mark.usefixtures("many_tasks")
 def test_a_local_kernel_climbs_the_tree_refines_and_conquers() -> None:
     graphs, outcome = drive(SETTINGS, GOALS, answers(LOCAL))
     assert names(graphs) == [
@@ -111,6 +118,7 @@ def test_a_local_kernel_climbs_the_tree_refines_and_conquers() -> None:
     assert outcome == Outcome("model-conquer-004", converged=True)
 
 
+@pytest.mark.usefixtures("many_tasks")
 @pytest.mark.parametrize("pays", [True, False])
 def test_a_last_level_of_large_blocks_is_solved_where_its_clusters_lie_apart(pays: bool) -> None:
     local = answers(LOCAL)
@@ -123,6 +131,22 @@ def test_a_last_level_of_large_blocks_is_solved_where_its_clusters_lie_apart(pay
     solved = [stage for graph in graphs for stage in graph if stage.name == "level-1"]
     assert all("cluster" not in {layer.name for layer in one.layers} for one in solved)
     assert outcome.converged
+
+
+def test_one_task_conquers_few_rows_from_the_last_level() -> None:
+    graphs, outcome = drive(SETTINGS, GOALS, answers(LOCAL))
+    assert names(graphs)[2:5] == [["level-2"], ["level-1"], ["conquer-001"]]
+    solve, *_ = graphs[4][0].layers
+    (node,) = solve.nodes
+    assert (node.step, node.arguments["previous"]) == (solve_problem, "level-1")
+    # The level stays: it is the early model.
+    supersedes = {stage.name: stage.supersedes for graph in graphs for stage in graph}
+    assert supersedes["conquer-001"] is None
+    assert supersedes["conquer-002"] == "conquer-001"
+    assert outcome.converged
+    # Who gives the levels gets all of the method, refinement and rounds.
+    graphs, _ = drive(replace(SETTINGS, levels_forced=True), GOALS, answers(LOCAL))
+    assert names(graphs)[4] == ["refine-000"]
 
 
 def test_blocks_that_are_alone_need_no_refinement() -> None:
@@ -161,6 +185,7 @@ def test_a_bias_that_never_balances_is_left_to_conquer() -> None:
     assert outcome.converged
 
 
+@pytest.mark.usefixtures("many_tasks")
 def test_rounds_of_conquer_that_would_be_many_give_way_to_working_sets() -> None:
     def answer(stage: Stage) -> dict[str, Any]:
         if stage.name.startswith("conquer"):
@@ -186,12 +211,6 @@ def test_rounds_of_conquer_go_on_however_slow_where_rows_are_many() -> None:
     graphs, outcome = drive(settings, GOALS, answer, shape)
     assert not any("decomposition" in name for graph in names(graphs) for name in graph)
     assert outcome.converged
-
-
-@pytest.fixture
-def many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have no problem solved by one task because there is little to do."""
-    monkeypatch.setattr(conquering, "MOST_WORK", 0.0)
 
 
 def test_a_smooth_kernel_is_solved_by_one_task_where_that_is_little_work() -> None:
@@ -323,6 +342,7 @@ def test_all_levels_above_the_bottom_are_one_graph() -> None:
     assert names(graphs)[3] == ["level-3", "level-2", "level-1"]
 
 
+@pytest.mark.usefixtures("many_tasks")
 def test_every_model_is_scored_where_rows_are_held_out() -> None:
     graphs, _ = drive(SETTINGS, GOALS, answers(LOCAL), replace(SHAPE, holdout=True))
     flat = [name for graph in names(graphs) for name in graph]
@@ -343,6 +363,7 @@ def test_groups_of_tasks_never_form_a_circle(regime: dict[str, bool]) -> None:
     TopologicalSorter(after).prepare()  # raises where there is one
 
 
+@pytest.mark.usefixtures("many_tasks")
 @pytest.mark.parametrize("max_rounds", [1, 2, 3])
 def test_rounds_that_are_used_up_are_no_convergence(max_rounds: int) -> None:
     # In round 3 violation is below the tolerance, but by an f that was only kept up to date.
@@ -352,6 +373,7 @@ def test_rounds_that_are_used_up_are_no_convergence(max_rounds: int) -> None:
     assert outcome == Outcome("model-conquer-004", converged=True)
 
 
+@pytest.mark.usefixtures("many_tasks")
 def test_a_start_that_is_optimal_needs_no_round() -> None:
     def answer(stage: Stage) -> dict[str, Any]:
         return point(stage, 1e-9) if "-0" in stage.name else dict(LOCAL)
@@ -361,6 +383,7 @@ def test_a_start_that_is_optimal_needs_no_round() -> None:
     assert outcome.converged
 
 
+@pytest.mark.usefixtures("many_tasks")
 def test_each_round_supersedes_the_one_before_and_no_more() -> None:
     graphs, _ = drive(SETTINGS, GOALS, answers(LOCAL))
     supersedes = {stage.name: stage.supersedes for graph in graphs for stage in graph}

@@ -13,6 +13,7 @@ import pytest
 from dcsvm_dask import api
 from dcsvm_dask.methods.conquer import point as select
 from dcsvm_dask.methods.conquer.rounds import forms
+from dcsvm_dask.methods.dcsvm import conquering
 from dcsvm_dask.methods.dcsvm import graph as dcsvm_graph
 from dcsvm_dask.methods.sizes import share
 from dcsvm_dask.runtime.execution import Execution
@@ -63,6 +64,7 @@ def test_what_a_factor_leaves_of_the_way_to_a_bound_is_gone(
 ) -> None:
     """It would count as a violation, and be too little to move: rounds came to no end by it."""
     monkeypatch.setattr(dcsvm_graph, "SLOW", math.inf)
+    monkeypatch.setattr(conquering, "MOST_WORK", 0.0)
     found = shared_data("magic")
     X = found["X_train"]
     X = (X - X.mean(axis=0)) / X.std(axis=0)

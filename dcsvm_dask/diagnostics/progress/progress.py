@@ -9,11 +9,13 @@ from dcsvm_dask.diagnostics.progress.stage import (
     DONE,
     OF_BLOCKS,
     RUNNING,
+    SOLVE,
     WAITING,
     Block,
     StageProgress,
 )
 from dcsvm_dask.methods.graph import COMMIT
+from dcsvm_dask.methods.regime import are_alone
 from dcsvm_dask.methods.registry import kind_of
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.runtime.callbacks import Callback
@@ -32,7 +34,7 @@ from dcsvm_dask.runtime.events import (
     WorkerLost,
 )
 from dcsvm_dask.storage.node import Record
-from dcsvm_dask.storage.stage_id import LEVEL
+from dcsvm_dask.storage.stage_id import LEVEL, StageId
 
 RECENT = 50
 """Latest news of working sets by which their number per second is measured."""
@@ -120,6 +122,7 @@ class Progress(Callback):
             stage.busy += record.get("cpu_seconds", 0.0)
         if "blocks" in record and event.layer == "order" and stage.kind.of_blocks:
             stage.take_blocks(record, self._block_cap)
+        self._look_between_clusters(event.stage, record)
         few = {key: value for key, value in record.items() if key not in OF_BLOCKS}
         self.tasks.append(replace(event, record=few))
 
@@ -133,14 +136,9 @@ class Progress(Callback):
         self.whole = self.whole and (event.resumed or sum(stage.done.values()) >= stage.tasks)
         if event.resumed:
             stage.began, stage.done = event.time, dict(stage.layers)
-        if event.record.get("alone"):  # blocks without kernel values between them need no rounds
-            for other in self.stages.values():
-                other.times = 0 if other.kind.until_tolerance and other.times > 1 else other.times
-            self.stages = {
-                name: other
-                for name, other in self.stages.items()
-                if other.state != WAITING or not other.kind.is_optional
-            }
+        if event.record.get("alone"):
+            self._expect_no_rounds()
+        self._look_between_clusters(event.stage, event.record)
 
     def on_fault(self, event: Fault) -> None:
         """Store a fault."""
@@ -235,6 +233,22 @@ class Progress(Callback):
         """
         found = [stage.planned for stage in self.stages.values() if stage.kind == like.kind]
         return max((seconds for seconds in found if seconds), default=0.0)
+
+    def _look_between_clusters(self, stage: str, record: Record) -> None:
+        """Expect no rounds once the partition of the last level leaves nothing between blocks."""
+        if stage.endswith(StageId.level(1)) and "choice" in record and are_alone(record["choice"]):
+            self._expect_no_rounds()
+
+    def _expect_no_rounds(self) -> None:
+        """Drop what is planned after blocks without kernel values between them, but the proof."""
+        for other in self.stages.values():
+            if other.kind.until_tolerance and (other.times > 1 or SOLVE in other.layers):
+                other.times = 0
+        self.stages = {
+            name: other
+            for name, other in self.stages.items()
+            if other.state != WAITING or not other.kind.is_optional
+        }
 
     def _in_order(self) -> None:
         """Put stages that are done or under way first, planned ones after them.

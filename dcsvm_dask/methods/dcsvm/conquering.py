@@ -32,7 +32,7 @@ def is_one_set(settings: Settings, shape: Shape) -> bool:
 
 
 def is_one_task(settings: Settings, shape: Shape) -> bool:
-    """Return whether one task solves the problem of a smooth kernel, sooner than several would.
+    """Return whether one task solves the whole problem, sooner than several would.
 
     Its solver meets rows as they are stored in memory, predicts support vectors, and has large
     working sets; shares of the rows save less than sending them steps costs.
@@ -61,7 +61,30 @@ def conquer_smooth(
     """
     if not is_one_task(settings, shape):
         return (yield from conquer_by_sets(settings, goals, shape, before=before))
-    chain = chain_of("conquer", None, settings, goals, shape, local=False)
+    return (yield from conquer_by_one_task(settings, goals, shape, before=before))
+
+
+def conquer_by_one_task(
+    settings: Settings,
+    goals: Goals,
+    shape: Shape,
+    *,
+    level: str | None = None,
+    before: Sequence[Stage] = (),
+) -> Stages:
+    """Yield the graphs that solve the whole problem in one task, and prove it in several.
+
+    Parameters
+    ----------
+    settings : Settings
+    goals : Goals
+    shape : Shape
+    level : str, optional
+        The level to start from, of a local kernel; without it the task finds a start itself.
+    before : sequence of Stage
+        Stages that go first.
+    """
+    chain = chain_of("conquer", level, settings, goals, shape, local=level is not None)
     reached = yield from few_rows(chain, solve=solve_problem, before=before)
     return (yield from finish_with(reached, shape))
 

@@ -146,6 +146,7 @@ def few_rows(
     Parameters
     ----------
     chain : Chain
+        Its source is where the solution starts, unless variables have a sum of their own.
     has_sum : bool, default False
         Whether variables have a sum that is not that of zero: the start is one that has it.
     solve : callable
@@ -154,7 +155,7 @@ def few_rows(
         Stages that go first.
     """
     number, stall = int(not has_sum), Stall(MOST_IDLE)
-    stage = check_stage(chain, 0, None) if has_sum else solve_stage(chain, 1, None, solve)
+    stage = check_stage(chain, 0, None) if has_sum else solve_stage(chain, 1, chain.source, solve)
     record = (yield [*before, stage])[stage.name]
     while number < chain.max_rounds:
         stall.see(record)
@@ -187,4 +188,5 @@ def solve_stage(chain: Chain, number: int, previous: str | None, solve: Step = s
     node = Node(SOLVE, solve, {"previous": previous, "tol": chain.tol})
     look = check_stage(chain, number, name, node=SOLVE, layer="close", scoped=False)
     layers = (Layer("solve", (node,), Keep.STAGE), *look.layers)
-    return Stage(name, layers, chain.name, supersedes=previous)
+    replaced = None if previous == chain.source else previous
+    return Stage(name, layers, chain.name, supersedes=replaced)

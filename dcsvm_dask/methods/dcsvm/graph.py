@@ -13,9 +13,11 @@ from dataclasses import replace
 from dcsvm_dask.methods.conquer.graph import conquer, finish_with
 from dcsvm_dask.methods.dcsvm.conquering import (
     chain_of,
+    conquer_by_one_task,
     conquer_by_sets,
     conquer_smooth,
     is_one_set,
+    is_one_task,
 )
 from dcsvm_dask.methods.dcsvm.few_rows import few_rows
 from dcsvm_dask.methods.dcsvm.stages import (
@@ -120,6 +122,9 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
             if goals.stop_at:
                 return Outcome(source, converged=False)
             alone = records[source]["alone"]
+            if not (alone or settings.levels_forced) and is_one_task(settings, shape):
+                graphs = conquer_by_one_task(settings, goals, shape, level=source)
+                return (yield from graphs)
             if not (has_size or alone):
                 refined = yield from conquer(
                     chain_of("refine", source, settings, goals, shape, local=True)

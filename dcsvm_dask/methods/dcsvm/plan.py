@@ -84,27 +84,36 @@ def _smooth(sizes: Forecast, goals: Goals) -> list[StagePlan]:
 
 def _one_task(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Lay out a run whose rows one task solves as a whole."""
-    chain = chain_of("conquer", None, sizes.settings, goals, sizes.shape, local=False)
     probe = StagePlan(probe_stage(), sizes.choosing(PROBE_CLUSTERS), 0.0, 0.0)
+    return [probe, merging_plan(sizes), _conquer_by_one_task(sizes, goals)]
+
+
+def _conquer_by_one_task(sizes: Forecast, goals: Goals, *, local: bool = False) -> StagePlan:
+    """Lay out the stage in which one task solves the whole problem, and others prove it."""
+    chain = chain_of("conquer", None, sizes.settings, goals, sizes.shape, local=local)
     whole = float(sizes.n) * sizes.support
-    solve = of_loads(
+    return of_loads(
         solve_stage(chain, 1, None, solve_problem),
-        sizes.whole(),
+        sizes.whole(local=local),
         (
             Load("solve", kernel_values=PASSES * whole, threaded=True),
-            Load("close", kernel_values=whole),
+            Load("close", kernel_values=sizes.near_share(sizes.n) * whole if local else whole),
             Load(COMMIT, written_bytes=sizes.point_bytes() + sizes.support * sizes.row),
         ),
     )
-    return [probe, merging_plan(sizes), solve]
 
 
 def _tree(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     """Lay out a run by the tree of levels, refinement and conquer."""
     stages = level_plans(sizes, goals)
-    if not goals.stop_at:
+    settings = sizes.settings
+    if goals.stop_at:
+        return stages
+    if settings.clusters and not settings.levels_forced and is_one_task(settings, sizes.shape):
+        stages.append(_conquer_by_one_task(sizes, goals, local=True))
+    else:
         for name, count in (("refine", sizes.support), ("conquer", float(sizes.n))):
-            if name == "conquer" or sizes.settings.clusters:
+            if name == "conquer" or settings.clusters:
                 stages += _rounds(sizes, goals, name, count)
     return stages
 
