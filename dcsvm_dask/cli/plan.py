@@ -41,7 +41,7 @@ def command(
     from dcsvm_dask.api.training import told_of_gamma
     from dcsvm_dask.diagnostics.drawing import draw
     from dcsvm_dask.diagnostics.outline import outline
-    from dcsvm_dask.runtime.short import here_if_short, seconds_beside
+    from dcsvm_dask.runtime.short import here_if_short, seconds_beside, threads_here
     from dcsvm_dask.storage.outputs import output
 
     target = None if svg is None else output(svg, "svg", overwrite=overwrite)
@@ -60,7 +60,7 @@ def command(
     chosen = here_if_short(execution, planned)
     count, threads, beside = found.count, found.threads, seconds_beside(chosen)
     if chosen is not execution:  # it would run in this process
-        count = threads = chosen.side_by_side()
+        count = threads = threads_here(execution, chosen, planned)
     if as_json:
         made = planned.to_json(count, threads) | {"beside_seconds": beside}
         echo(json.dumps(made, indent=1))

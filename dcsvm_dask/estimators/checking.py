@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -159,15 +158,9 @@ def threads_of(n_jobs: Any) -> int:
     return max(1, most_threads() + 1 + int(n_jobs))
 
 
-@contextmanager
-def threads_for_tasks(n_jobs: Any) -> Iterator[None]:
-    """Let tasks that run alone in this process use so many threads."""
-    before = resources.threads()
-    resources.use(threads=threads_of(n_jobs))
-    try:
-        yield
-    finally:
-        resources.use(threads=before)
+def threads_for_tasks(n_jobs: Any) -> AbstractContextManager[None]:
+    """Let tasks of this process use so many threads."""
+    return resources.lent(threads_of(n_jobs))
 
 
 def check_flags(estimator: Any, *names: str) -> None:

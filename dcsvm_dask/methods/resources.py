@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 
 # Share of a process's memory that decompressed rows may take from one task to the next.
@@ -27,6 +29,23 @@ def use(memory: int | None = None, threads: int = 1) -> None:
     if memory is not None:
         _cache_bytes = int(CACHE_SHARE * memory)
     _threads = max(1, threads)
+
+
+@contextmanager
+def lent(threads: int) -> Iterator[None]:
+    """Let tasks of this process use so many threads meanwhile.
+
+    Parameters
+    ----------
+    threads : int
+    """
+    global _threads
+    before = _threads
+    _threads = max(1, threads)
+    try:
+        yield
+    finally:
+        _threads = before
 
 
 def cache_bytes() -> int:

@@ -13,6 +13,7 @@ from typing import Any
 from dcsvm_dask.errors import DcsvmError, InputError, OutOfTimeError, Terminated
 from dcsvm_dask.kernels.kinds import L1_DISTANCE
 from dcsvm_dask.masking import masked
+from dcsvm_dask.methods import resources
 from dcsvm_dask.methods.choice import SEARCH, reached_model
 from dcsvm_dask.methods.graph import Outcome
 from dcsvm_dask.methods.plan import Plan
@@ -48,7 +49,7 @@ from dcsvm_dask.runtime.failures import disk_full, is_full
 from dcsvm_dask.runtime.header import begin_message, read_header
 from dcsvm_dask.runtime.journal import Journal
 from dcsvm_dask.runtime.plan_file import PlanFile
-from dcsvm_dask.runtime.short import here_if_short
+from dcsvm_dask.runtime.short import here_if_short, threads_here
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.run import RunFolder
@@ -162,15 +163,19 @@ def carry_run(
         At Ctrl-C or SIGTERM; the state is written.
     """
     begin = time.time()
-    execution = here_if_short(execution, make_plan(*read_header(run)))
+    asked, planned = execution, make_plan(*read_header(run))
+    execution = here_if_short(asked, planned)
     run = run.owned(lock.ownership)
     announcer = Announcer(run.place.url, [Journal(run), *callbacks])
     write_state(run, "running")
     try:
         begun = BegunBy(run.place.url, run.header["versions"])
-        with open_executor(
-            execution, announcer, compiles=compiled_for(run, execution), run=begun
-        ) as executor:
+        with (
+            resources.lent(threads_here(asked, execution, planned)),
+            open_executor(
+                execution, announcer, compiles=compiled_for(run, execution), run=begun
+            ) as executor,
+        ):
             ready = time.time()
             try:
                 run = run if checked is None else checked(executor)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from dcsvm_dask.methods import resources
 from dcsvm_dask.methods.plan import Plan
 from dcsvm_dask.runtime.execution import Execution
 
@@ -37,6 +38,30 @@ def here_if_short(execution: Execution, plan: Plan) -> Execution:
         return execution
     here = replace(execution, workers=0)
     return here if plan.most_bytes(here.side_by_side()) <= here.memory() else execution
+
+
+def threads_here(execution: Execution, chosen: Execution, plan: Plan) -> int:
+    """Return how many threads tasks of this process may use.
+
+    Parameters
+    ----------
+    execution : Execution
+        Where somebody said to run.
+    chosen : Execution
+        Where it runs; see `here_if_short`.
+    plan : Plan
+        Of the run.
+
+    Returns
+    -------
+    int
+        Those that workers would have had, where the run is here because it is short and its tasks
+        side by side fit this machine's memory; else as many as they had.
+    """
+    before, many = resources.threads(), execution.n_workers()
+    if chosen is execution or many <= before:
+        return before
+    return many if plan.most_bytes(many) <= chosen.memory() else before
 
 
 def seconds_beside(execution: Execution) -> float | None:

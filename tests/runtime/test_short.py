@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +11,10 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from dcsvm_dask import api
+from dcsvm_dask.methods import resources
 from dcsvm_dask.methods.plan import plan
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.runtime.short import SHORT, here_if_short, seconds_beside
+from dcsvm_dask.runtime.short import SHORT, here_if_short, seconds_beside, threads_here
 from tests.typical import COVTYPE, GOALS, SETTINGS
 
 FEW = replace(COVTYPE, n_rows=3000, n_variables=3000, n_bytes=3000 * 216)
@@ -40,6 +42,21 @@ def test_long_runs_and_those_without_memory_have_workers(monkeypatch: pytest.Mon
     assert here_if_short(execution, large) is execution
     monkeypatch.setattr(Execution, "memory", lambda _: LITTLE.most_bytes() - 1)
     assert here_if_short(execution, LITTLE) is execution
+
+
+def test_short_runs_use_the_threads_that_workers_would_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    asked = Execution()
+    here = here_if_short(asked, LITTLE)
+    assert threads_here(asked, here, LITTLE) == 3
+    # Who says where to run has what was said.
+    assert threads_here(here, here_if_short(here, LITTLE), LITTLE) == resources.threads()
+    with resources.lent(4):
+        assert threads_here(asked, here, LITTLE) == 4
+    monkeypatch.setattr(Execution, "memory", lambda _: LITTLE.most_bytes(3) - 1)
+    assert threads_here(asked, here, LITTLE) == resources.threads() == 1
 
 
 def test_what_is_beside_the_training_depends_on_who_starts_workers() -> None:
