@@ -60,7 +60,7 @@ def command(
     chosen = here_if_short(execution, planned)
     count, threads, beside = found.count, found.threads, seconds_beside(chosen)
     if chosen is not execution:  # it would run in this process
-        count = threads = threads_here(execution, chosen, planned)
+        count, threads = chosen.side_by_side(), threads_here(execution, chosen)
     if as_json:
         made = planned.to_json(count, threads) | {"beside_seconds": beside}
         echo(json.dumps(made, indent=1))

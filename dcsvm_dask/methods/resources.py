@@ -11,6 +11,8 @@ from contextvars import ContextVar
 CACHE_SHARE = 1 / 8
 _cache_bytes = 128 << 20
 _threads = 1
+# Threads of a task that runs alone, and tasks at a time, of one run in this process.
+_lent: ContextVar[tuple[int, int] | None] = ContextVar("lent", default=None)
 # Threads of a task that runs beside others in this process.
 _share: ContextVar[int | None] = ContextVar("share", default=None)
 
@@ -32,20 +34,21 @@ def use(memory: int | None = None, threads: int = 1) -> None:
 
 
 @contextmanager
-def lent(threads: int) -> Iterator[None]:
-    """Let tasks of this process use so many threads meanwhile.
+def lent(threads: int, at_a_time: int | None = None) -> Iterator[None]:
+    """Let the tasks of a run in this process use threads, whatever other runs beside it have.
 
     Parameters
     ----------
     threads : int
+        Of a task that runs while no other of the run does.
+    at_a_time : int, optional
+        Tasks that share them, of those that may run side by side; by default as many.
     """
-    global _threads
-    before = _threads
-    _threads = max(1, threads)
+    token = _lent.set((max(1, threads), max(1, threads if at_a_time is None else at_a_time)))
     try:
         yield
     finally:
-        _threads = before
+        _lent.reset(token)
 
 
 def cache_bytes() -> int:
@@ -61,19 +64,24 @@ def threads(*, alone: bool = True) -> int:
     alone : bool, default True
         Whether it is the only task of its layer; others would run beside it.
     """
-    return _share.get() or (_threads if alone else 1)
+    return _share.get() or (_own()[0] if alone else 1)
 
 
 def side_by_side() -> int:
     """Return the number of tasks that a process without workers runs at a time."""
-    return min(threads(), os.cpu_count() or 1)
+    return _share.get() or min(_own()[1], os.cpu_count() or 1)
 
 
 def share(tasks: int) -> None:
     """Set the number of tasks that run side by side; call it in the context of each."""
-    _share.set(max(1, _threads // tasks))
+    _share.set(max(1, _own()[0] // tasks))
 
 
 def runs_alone() -> bool:
     """Whether no other task of this process runs beside this one."""
     return _share.get() is None
+
+
+def _own() -> tuple[int, int]:
+    """Return the threads of a task that runs alone, and how many tasks run at a time."""
+    return _lent.get() or (_threads, _threads)

@@ -163,15 +163,15 @@ def carry_run(
         At Ctrl-C or SIGTERM; the state is written.
     """
     begin = time.time()
-    asked, planned = execution, make_plan(*read_header(run))
-    execution = here_if_short(asked, planned)
+    asked = execution
+    execution = here_if_short(asked, make_plan(*read_header(run)))
     run = run.owned(lock.ownership)
     announcer = Announcer(run.place.url, [Journal(run), *callbacks])
     write_state(run, "running")
     try:
         begun = BegunBy(run.place.url, run.header["versions"])
         with (
-            resources.lent(threads_here(asked, execution, planned)),
+            resources.lent(threads_here(asked, execution), resources.side_by_side()),
             open_executor(
                 execution, announcer, compiles=compiled_for(run, execution), run=begun
             ) as executor,

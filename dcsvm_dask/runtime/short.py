@@ -40,8 +40,8 @@ def here_if_short(execution: Execution, plan: Plan) -> Execution:
     return here if plan.most_bytes(here.side_by_side()) <= here.memory() else execution
 
 
-def threads_here(execution: Execution, chosen: Execution, plan: Plan) -> int:
-    """Return how many threads tasks of this process may use.
+def threads_here(execution: Execution, chosen: Execution) -> int:
+    """Return how many threads a task that runs alone may use.
 
     Parameters
     ----------
@@ -49,19 +49,15 @@ def threads_here(execution: Execution, chosen: Execution, plan: Plan) -> int:
         Where somebody said to run.
     chosen : Execution
         Where it runs; see `here_if_short`.
-    plan : Plan
-        Of the run.
 
     Returns
     -------
     int
-        Those that workers would have had, where the run is here because it is short and its tasks
-        side by side fit this machine's memory; else as many as they had.
+        As many as there would have been workers, where the run is here because it is short; else
+        those of this process.
     """
-    before, many = resources.threads(), execution.n_workers()
-    if chosen is execution or many <= before:
-        return before
-    return many if plan.most_bytes(many) <= chosen.memory() else before
+    before = resources.threads()
+    return before if chosen is execution else max(before, execution.n_workers())
 
 
 def seconds_beside(execution: Execution) -> float | None:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix, stored_for_speed
+from dcsvm_dask.kernels.crew import for_each_large
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.class_blocks import ClassBlocks
 from dcsvm_dask.solvers.matrix_memory import MatrixMemory
@@ -308,9 +309,11 @@ def solve_machines(
         with within(number):
             solve(number)
 
-    # Others are not kept waiting for a large one.
-    after = _JOIN_AFTER if rows <= _SMALL_ROWS else 0.0
-    for_each(solve_within, range(len(machines)), threads, most=side_by_side, after=after)
+    numbers = range(len(machines))
+    if rows <= _SMALL_ROWS:
+        for_each(solve_within, numbers, side_by_side, after=_JOIN_AFTER)
+    else:
+        for_each_large(solve_within, numbers, threads, side_by_side)
     return [found[number] for number in range(len(machines))]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -68,84 +67,3 @@ def test_what_is_raised_ends_it(after: float, who: int) -> None:
         for_each(work, range(2000), 3, after=after)
     if after:
         assert len(done) < 1000
-
-
-def test_who_has_nothing_left_helps_the_others() -> None:
-    whole = threading.Barrier(2, timeout=30)  # passed only while two threads are inside
-    done: list[int] = []
-
-    def inner(item: int) -> None:
-        if item < 2:
-            whole.wait()
-        done.append(item)
-
-    def outer(item: int) -> None:
-        if item == 1:
-            for_each(inner, range(40), 1)
-
-    for_each(outer, range(2), 2)
-    assert sorted(done) == list(range(40))
-
-
-@pytest.mark.parametrize("most", [1, 2, 3])
-@pytest.mark.parametrize("threads", [1, 2, 4])
-def test_no_more_are_worked_on_at_a_time(threads: int, most: int) -> None:
-    lock = threading.Lock()
-    inside: list[int] = []
-    largest, done = [0], []
-
-    def inner(item: int) -> None:
-        time.sleep(0.001)
-        with lock:
-            done.append(item)
-
-    def outer(item: int) -> None:
-        with lock:
-            inside.append(item)
-            largest[0] = max(largest[0], len(inside))
-        for_each(inner, range(5), 1)
-        with lock:
-            inside.remove(item)
-
-    for_each(outer, range(7), threads, most=most)
-    assert largest[0] <= min(threads, most)
-    assert sorted(done) == sorted(list(range(5)) * 7)
-
-
-@pytest.mark.parametrize("where", [0, 37])
-@pytest.mark.parametrize("threads", [1, 2, 3])
-def test_what_is_raised_within_comes_out_of_the_call_it_was_in(threads: int, where: int) -> None:
-    caught: list[int] = []
-
-    def inner(item: int) -> None:
-        if item == where:
-            raise ValueError(str(item))
-
-    def outer(item: int) -> None:
-        try:
-            for_each(inner, range(40), threads)
-        except ValueError:
-            caught.append(item)
-        if item == 3:
-            raise KeyError(item)
-
-    with pytest.raises(KeyError):
-        for_each(outer, range(4), 2)
-    assert 3 in caught
-
-
-def test_an_interrupt_ends_calls_within_calls() -> None:
-    """The main thread is interrupted, whatever it is at: nobody waits for it."""
-
-    def inner(_: int) -> None:
-        time.sleep(0.002)
-
-    def outer(item: int) -> None:
-        for_each(inner, range(200 if item else 1), 1)
-
-    interrupt = threading.Timer(0.1, signal.raise_signal, [signal.SIGINT])
-    interrupt.start()
-    begun = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        for_each(outer, range(40), 2)
-    assert time.monotonic() - begun < 10

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,19 +45,37 @@ def test_long_runs_and_those_without_memory_have_workers(monkeypatch: pytest.Mon
     assert here_if_short(execution, LITTLE) is execution
 
 
-def test_short_runs_use_the_threads_that_workers_would_have(
+def test_a_task_of_a_short_run_uses_the_threads_that_workers_would_have(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
     asked = Execution()
     here = here_if_short(asked, LITTLE)
-    assert threads_here(asked, here, LITTLE) == 3
+    assert threads_here(asked, here) == 3
     # Who says where to run has what was said.
-    assert threads_here(here, here_if_short(here, LITTLE), LITTLE) == resources.threads()
+    assert threads_here(here, here_if_short(here, LITTLE)) == resources.threads()
     with resources.lent(4):
-        assert threads_here(asked, here, LITTLE) == 4
-    monkeypatch.setattr(Execution, "memory", lambda _: LITTLE.most_bytes(3) - 1)
-    assert threads_here(asked, here, LITTLE) == resources.threads() == 1
+        assert threads_here(asked, here) == 4
+    assert resources.threads() == 1
+
+
+def test_runs_side_by_side_have_threads_of_their_own() -> None:
+    met = threading.Barrier(2, timeout=30)
+    seen: dict[int, tuple[int, int]] = {}
+
+    def run(threads: int) -> None:
+        with resources.lent(threads, 1):
+            met.wait()  # both have begun, and none has ended
+            seen[threads] = resources.threads(), resources.side_by_side()
+            met.wait()
+
+    both = [threading.Thread(target=run, args=(threads,)) for threads in (2, 5)]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join()
+    assert seen == {2: (2, 1), 5: (5, 1)}
+    assert (resources.threads(), resources.side_by_side()) == (1, 1)
 
 
 def test_what_is_beside_the_training_depends_on_who_starts_workers() -> None:

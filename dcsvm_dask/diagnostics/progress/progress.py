@@ -38,6 +38,8 @@ from dcsvm_dask.storage.stage_id import LEVEL, StageId
 
 RECENT = 50
 """Latest news of working sets by which their number per second is measured."""
+PROOF = 0.2
+"""Time of the proof that a point is the solution, as a share of one task's solution with it."""
 MOST_DRAWN = 1000
 """Points of the curve of a chain of working sets."""
 
@@ -236,14 +238,20 @@ class Progress(Callback):
 
     def _look_between_clusters(self, stage: str, record: Record) -> None:
         """Expect no rounds once the partition of the last level leaves nothing between blocks."""
-        if stage.endswith(StageId.level(1)) and "choice" in record and are_alone(record["choice"]):
+        solved = stage.endswith(StageId.level(1)) and record.get("pays", True)
+        if solved and "choice" in record and are_alone(record["choice"]):
             self._expect_no_rounds()
 
     def _expect_no_rounds(self) -> None:
         """Drop what is planned after blocks without kernel values between them, but the proof."""
         for other in self.stages.values():
-            if other.kind.until_tolerance and (other.times > 1 or SOLVE in other.layers):
+            if other.state != WAITING or not other.kind.until_tolerance:
+                continue
+            if other.times > 1:
                 other.times = 0
+            elif SOLVE in other.layers:  # what solves and proves has only to prove
+                other.layers = {name: n for name, n in other.layers.items() if name != SOLVE}
+                other.planned *= PROOF
         self.stages = {
             name: other
             for name, other in self.stages.items()

@@ -1,4 +1,4 @@
-"""How the whole problem is solved without levels: by one task, or over shares of the rows."""
+"""How the whole problem is solved but by rounds: by one task, or over shares of the rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dcsvm_dask.storage.stage_id import DECOMPOSITION
 # change about it.
 REFINE_TOL = 10.0
 MOST_ROWS = 65_536
-"""Rows up to which one task solves a problem of a smooth kernel, ..."""
+"""Rows up to which one task solves the whole problem, ..."""
 MOST_WORK = 2.5e12
 """Multiplications of a kernel matrix of all rows up to which it does so ..."""
 FUNCTION_FEATURES, VALUE_BYTES = 50, 4

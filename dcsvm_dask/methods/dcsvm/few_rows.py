@@ -146,7 +146,7 @@ def few_rows(
     Parameters
     ----------
     chain : Chain
-        Its source is where the solution starts, unless variables have a sum of their own.
+        Its source is where the solution starts, unless `has_sum`.
     has_sum : bool, default False
         Whether variables have a sum that is not that of zero: the start is one that has it.
     solve : callable

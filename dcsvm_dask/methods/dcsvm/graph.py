@@ -1,5 +1,6 @@
 """The graph of DC-SVM: levels, refinement, conquer (Hsieh, Si, Dhillon 2014, Algorithm 1).
 
+Of few rows one task conquers from the last level, without refinement and rounds.
 A level whose blocks are problems of their own is solved again for the bias that makes y'alpha
 zero; where it is asked for, a level's SVMs are calibrated for committee prediction.
 """

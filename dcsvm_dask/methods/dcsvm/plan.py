@@ -91,10 +91,12 @@ def _one_task(sizes: Forecast, goals: Goals) -> list[StagePlan]:
 def _conquer_by_one_task(sizes: Forecast, goals: Goals, *, local: bool = False) -> StagePlan:
     """Lay out the stage in which one task solves the whole problem, and others prove it."""
     chain = chain_of("conquer", None, sizes.settings, goals, sizes.shape, local=local)
-    whole = float(sizes.n) * sizes.support
+    whole, need = float(sizes.n) * sizes.support, sizes.whole(local=local)
+    if local:  # where blocks turn out to be problems of their own rounds may come instead
+        need = largest(need, sizes.round(sizes.n))
     return of_loads(
         solve_stage(chain, 1, None, solve_problem),
-        sizes.whole(local=local),
+        need,
         (
             Load("solve", kernel_values=PASSES * whole, threaded=True),
             Load("close", kernel_values=sizes.near_share(sizes.n) * whole if local else whole),

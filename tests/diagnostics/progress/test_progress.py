@@ -228,3 +228,27 @@ def test_steps_that_were_planned_and_not_needed_are_gone() -> None:
     progress.on_commit(StageDone(R, 21.0, "grow-01", {}, resumed=False))
     progress.on_stage(StageBegins(R, 21.0, "model-greedy", "x", {"commit": 1}, {}))
     assert "fit-01-00" not in progress.stages
+
+
+@pytest.mark.parametrize("between", [0.0, 0.5])
+@pytest.mark.parametrize(
+    ("stage", "layer"), [("level-1", "cluster"), ("partition-level-1", "commit")]
+)
+def test_blocks_of_their_own_have_only_to_be_proved(stage: str, layer: str, between: float) -> None:
+    """One task is planned to solve the whole problem from the last level, if they are not."""
+    progress, solving = begun(), {"solve": 1, "close": 2, "commit": 1}
+    plan = {
+        "level-1": {"layers": dict(LEVEL), "seconds": 5.0, "times": 1},
+        "conquer-001": {"layers": solving, "seconds": 10.0, "times": 1},
+    }
+    progress.on_plan(Planned(R, 0.0, {"stages": plan}))
+    before = progress.left(0.0)
+    assert before is not None
+    progress.on_stage(StageBegins(R, 0.0, stage, "x", {layer: 1}, {}))
+    candidates = [{"name": "two steps", "share_between": between}]
+    record = {"choice": {"chosen": "two steps", "candidates": candidates}}
+    progress.on_task(TaskDone(R, 0.0, stage, layer, layer, "w", record))
+    conquer = progress.stages["conquer-001"]
+    assert conquer.planned == (2.0 if between == 0.0 else 10.0)
+    progress.on_stage(StageBegins(R, 1.0, "conquer-000", "x", {"recompute": 2, "commit": 1}, {}))
+    assert progress.stages["conquer-000"].planned == conquer.planned
