@@ -20,7 +20,7 @@ from dcsvm_dask.estimators.search_known import KnownKernels, values_between
 from dcsvm_dask.estimators.svc import DCSVC
 from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kd_order, kernel_matrix
-from dcsvm_dask.kernels.crew import for_each_large
+from dcsvm_dask.kernels.team import for_each_large
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.models.grid import DecidedFold, decide_point, solve_fold, solve_point
 from dcsvm_dask.models.weighted_sample import SLACK, sample_of, weighted_sample, weights_of_sample

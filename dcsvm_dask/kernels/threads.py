@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from time import perf_counter
 from typing import TypeVar, cast
 
-from dcsvm_dask.kernels.crew import current
+from dcsvm_dask.kernels.team import current
 
 Item = TypeVar("Item")
 
@@ -36,9 +36,9 @@ def for_each(
     """
     items, nothing = list(items), object()
     left, threads = iter(items), min(threads, len(items))
-    crew = current()
-    if crew is not None and threads == 1 and len(items) > 1:
-        crew.share(work, items)
+    team = current()
+    if team is not None and threads == 1 and len(items) > 1:
+        team.share(work, items)
         return
     begun = perf_counter()
     if threads <= 1 or after > 0.0:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix, stored_for_speed
-from dcsvm_dask.kernels.crew import for_each_large
+from dcsvm_dask.kernels.team import for_each_large
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.class_blocks import ClassBlocks
 from dcsvm_dask.solvers.matrix_memory import MatrixMemory

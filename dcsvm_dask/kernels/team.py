@@ -23,9 +23,9 @@ class Ended(BaseException):
     """Raised in threads whose results nobody waits for any more."""
 
 
-def current() -> Crew | None:
+def current() -> Team | None:
     """Return the threads that help this one; None without any."""
-    return getattr(_here, "crew", None)
+    return getattr(_here, "team", None)
 
 
 def for_each_large(
@@ -52,15 +52,15 @@ def for_each_large(
         for item in items:
             work(item)
         return
-    crew, job = Crew(threads), Job(work, iter(items), most)
-    crew.jobs.append(job)
+    team, job = Team(threads), Job(work, iter(items), most)
+    team.jobs.append(job)
     helpers = ThreadPoolExecutor(threads - 1)
     try:
         for _ in range(threads - 1):
-            helpers.submit(crew.serve, job)
-        crew.serve(job)
+            helpers.submit(team.serve, job)
+        team.serve(job)
     finally:
-        job.is_open, crew.is_over = False, True
+        job.is_open, team.is_over = False, True
         helpers.shutdown(cancel_futures=True)
     if job.error is not None:
         raise job.error
@@ -91,12 +91,13 @@ class Job:
         """Return an item that nobody has taken; `_NOTHING` after the last one."""
         with self.turn:
             item = next(self.left, _NOTHING) if self.is_open else _NOTHING
-            self.is_open = item is not _NOTHING
+            if item is _NOTHING:  # else it stays as it is: another thread may have closed it
+                self.is_open = False
             return item
 
 
-class Crew:
-    """Threads that work on the items of one call, and on those of calls from within it.
+class Team:
+    """A team of threads, as OpenMP's: they work on the items of one call, and of calls from within.
 
     Attributes
     ----------
@@ -143,7 +144,7 @@ class Crew:
             if not job.is_open or job.inside >= job.most:
                 return False
             job.inside += 1
-        before, _here.crew, took = current(), self, False
+        before, _here.team, took = current(), self, False
         try:
             while (item := job.next()) is not _NOTHING:
                 took = True
@@ -155,7 +156,7 @@ class Crew:
             if not isinstance(error, Exception):
                 raise
         finally:
-            _here.crew = before
+            _here.team = before
             with job.turn:
                 job.inside -= 1
         return took

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import signal
 import threading
 import time
+from collections.abc import Callable
 
 import pytest
 
-from dcsvm_dask.kernels.crew import Ended, current, for_each_large
+from dcsvm_dask.kernels.team import Ended, current, for_each_large
 from dcsvm_dask.kernels.threads import for_each
 
 
@@ -77,13 +77,13 @@ def test_what_is_raised_within_comes_out_of_the_call_it_was_in(threads: int, whe
     assert 3 in caught
 
 
-def interrupted(work: object, items: int, threads: int, after: float) -> float:
+def interrupted(work: Callable[[int], None], items: int, threads: int, after: float) -> float:
     """Interrupt the main thread; return the seconds that the call takes to end then."""
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, after)
     begun = time.monotonic()
     try:
-        for_each_large(work, range(items), threads, threads)  # type: ignore[arg-type]
+        for_each_large(work, range(items), threads, threads)
     except KeyboardInterrupt:
         return time.monotonic() - begun - after
     finally:
@@ -121,7 +121,7 @@ def test_interrupts_at_any_moment_end_it() -> None:
             for_each(abs, range(3), 1)
 
     try:
-        for number in itertools.islice(itertools.count(), 60):
+        for number in range(60):
             assert interrupted(outer, 10_000, 3, 0.01 + 0.0007 * number) < 10.0
     finally:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
