@@ -60,6 +60,27 @@ def advance_reporter() -> Callable[..., None]:
     return advanced
 
 
+def violation_reporter(tol: float) -> Callable[[int, float], None]:
+    """Return a callback for the steps and the violation of a solver, which reports how far it is.
+
+    Parameters
+    ----------
+    tol : float
+        The violation at which the solver stops.
+    """
+    advanced, looks, start, reached = advance_reporter(), 0, 0.0, 0.0
+
+    def tell(_: int, violation: float) -> None:
+        nonlocal looks, start, reached
+        if not math.isfinite(violation):
+            return
+        looks, start = looks + 1, max(start, violation)
+        reached = max(reached, fallen(start, violation, tol))
+        advanced(looks, 0, "looks at the violation", {"violation": violation}, reached)
+
+    return tell
+
+
 class BlockReporter:
     """Reports the blocks of a node as they are solved, about once a second.
 

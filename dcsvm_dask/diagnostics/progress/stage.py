@@ -159,7 +159,8 @@ class StageProgress:
         return min(1.0, (self.done.get(layer, 0) + done) / max(1, self.layers.get(layer, 0)))
 
     def _layer_of(self, node: str) -> str:
-        return node if node in self.layers else node.rpartition("-")[0]
+        found = (layer for layer in self.layers if node == layer or node.startswith(f"{layer}-"))
+        return max(found, key=len, default=node)
 
     def seconds(self, now: float) -> float:
         """Return the elapsed seconds of the stage."""

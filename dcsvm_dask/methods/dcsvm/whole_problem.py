@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +9,7 @@ from dcsvm_dask.clustering import bisect
 from dcsvm_dask.clustering.rows import block_labels
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.methods.problem import read_problem
-from dcsvm_dask.methods.progress import advance_reporter, fallen
+from dcsvm_dask.methods.progress import violation_reporter
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.random_streams import BINARY_SVM, generator
@@ -43,16 +41,6 @@ def solve_problem(run: RunFolder, attempt: Attempt, *, previous: str | None, tol
         blocks = start_blocks(settings, X)
     else:
         beta = run.node(previous, "commit").read("beta")[0]
-    advanced, looks, start, reached = advance_reporter(), 0, 0.0, 0.0
-
-    def tell(_: int, violation: float) -> None:
-        nonlocal looks, start, reached
-        if not math.isfinite(violation):
-            return
-        looks, start = looks + 1, max(start, violation)
-        reached = max(reached, fallen(start, violation, tol))
-        advanced(looks, 0, "looks at the violation", {"violation": violation}, reached)
-
     found, values = solve_whole(
         settings.kernel,
         X,
@@ -65,7 +53,7 @@ def solve_problem(run: RunFolder, attempt: Attempt, *, previous: str | None, tol
         inner=settings.inner,
         seed=settings.seed,
         threads=threads(),
-        callback=tell,
+        callback=violation_reporter(tol),
     )
     attempt.write("beta", found.beta[None, :])
     return {

@@ -186,6 +186,21 @@ def test_a_long_task_that_tells_how_far_it_is_moves_its_bar() -> None:
     assert progress.stages[name].share == 1.0
 
 
+def test_tasks_whose_names_have_several_parts_move_the_bar() -> None:
+    name = "model-pairs"
+    progress = begun()
+    progress.on_stage(StageBegins(R, 0.0, name, "pairs", {"solve": 4, "commit": 1}, {}))
+    before = progress.stages[name].share
+    for node in ("solve-0000-0001", "solve-0000-0002"):
+        said = (0.5, 1, 0, "looks at the violation", {"violation": 0.1})
+        progress.on_advance(Advanced(R, 1.0, name, node, "w", *said))
+        now = progress.stages[name].share
+        assert now > before
+        before = now
+    progress.on_task(TaskDone(R, 2.0, name, "solve", "solve-0000-0001", "w", {}))
+    assert progress.stages[name].share > before
+
+
 def test_what_went_slower_is_likely_to_go_on_so() -> None:
     slow = StageProgress("level-2", planned=10.0, state=DONE, began=0.0, ended=30.0)
     ahead = StageProgress("level-1", planned=10.0)

@@ -18,6 +18,7 @@ from dcsvm_dask.methods.problem import (
     read_problem,
     spread,
 )
+from dcsvm_dask.methods.progress import violation_reporter
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.several import AnyMachine, task_of_machine
 from dcsvm_dask.methods.solved import SolvedBlocks, SolvedRecord
@@ -109,6 +110,7 @@ def _solve_whole(
         inner=settings.inner,
         seed=settings.seed,
         threads=threads(alone=len(problem.machines) == 1),
+        callback=violation_reporter(tol),
     )
     record = SolvedRecord.of(
         dual, solution, bias=solution.bias, equality=equality, kernel_values=values
@@ -142,6 +144,7 @@ def _solve_nu(
         inner=settings.inner,
         seed=settings.seed,
         threads=threads(alone=len(problem.machines) == 1),
+        callback=violation_reporter(tol),
     )
     dual = decided(task, y, C, -found.multiplier)
     record = SolvedRecord.of(

@@ -19,8 +19,11 @@ from dcsvm_dask import api
 from dcsvm_dask.cli import main
 from dcsvm_dask.diagnostics.report.tables.every import tables
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.methods import progress
 from dcsvm_dask.methods.dcsvm.classes import blocks as class_start
 from dcsvm_dask.methods.predict import load_model
+from dcsvm_dask.runtime.callbacks import Callback
+from dcsvm_dask.runtime.events import Advanced
 from dcsvm_dask.runtime.execution import Execution
 from tests.left import forget_state
 from tests.marks import half, long
@@ -304,3 +307,20 @@ def test_a_machine_of_few_support_vectors_is_solved_whole(tmp_path: Path) -> Non
     assert not any(name.startswith("level") for name in stages)
     with pytest.raises(InputError, match="went on without levels"):
         api.resume(run.url, execution=HERE, quiet=True, stop_at=1)
+
+
+def test_svms_report_how_far_they_are(train: Train, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Heard(Callback):
+        def __init__(self) -> None:
+            self.shares: dict[str, list[float]] = {}
+
+        def on_advance(self, event: Advanced) -> None:
+            self.shares.setdefault(event.node, []).append(event.share)
+
+    monkeypatch.setattr(progress, "EVERY_SECONDS", 0.0)
+    heard = Heard()
+    train(levels=0, multiclass="ovr", callbacks=[heard])
+    assert len(heard.shares) == 10
+    for reported in heard.shares.values():
+        assert reported == sorted(reported)
+        assert reported[-1] > 0.9
