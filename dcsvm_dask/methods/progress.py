@@ -11,6 +11,10 @@ from contextvars import ContextVar
 from dcsvm_dask.storage.node import Record
 
 EVERY_SECONDS = 1.0
+USUAL_REST = 3.0
+"""Time of a solver after it first knows a violation, over that before it, typically ..."""
+PRIOR = 0.05
+"""... and the share of the violation's way as which that counts."""
 _listener: ContextVar[Callable[[Record], None] | None] = ContextVar("listener", default=None)
 
 
@@ -63,19 +67,27 @@ def advance_reporter() -> Callable[..., None]:
 def violation_reporter(tol: float) -> Callable[[int, float], None]:
     """Return a callback for the steps and the violation of a solver, which reports how far it is.
 
+    The share that it reports is about that of the time: what passed before a violation was known,
+    and since then the way of the violation to the tolerance on a log scale.
+
     Parameters
     ----------
     tol : float
         The violation at which the solver stops.
     """
-    advanced, looks, start, reached = advance_reporter(), 0, 0.0, 0.0
+    advanced, begin = advance_reporter(), time.monotonic()
+    looks, first, start, reached = 0, 0.0, 0.0, 0.0
 
     def tell(_: int, violation: float) -> None:
-        nonlocal looks, start, reached
+        nonlocal looks, first, start, reached
         if not math.isfinite(violation):
             return
+        spent = max(time.monotonic() - begin, 1e-9)
+        first = first if looks else spent
         looks, start = looks + 1, max(start, violation)
-        reached = max(reached, fallen(start, violation, tol))
+        since = spent - first + PRIOR * USUAL_REST * first
+        whole = first + since / (fallen(start, violation, tol) + PRIOR)
+        reached = max(reached, 1.0 if violation <= tol else min(1.0, spent / whole))
         advanced(looks, 0, "looks at the violation", {"violation": violation}, reached)
 
     return tell

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,32 +12,40 @@ from dcsvm_dask.methods.progress import reporting_to, violation_reporter
 from dcsvm_dask.storage.node import Record
 
 TOL = 1e-3
+Moment = tuple[float, float]
 
 
-@pytest.fixture(autouse=True)
-def every_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Report at once, however short the time since the last report."""
-    monkeypatch.setattr(progress, "EVERY_SECONDS", 0.0)
-
-
-def shares(*violations: float) -> list[float]:
-    """Return the shares that are reported for a solver's violations."""
+def shares(patched: pytest.MonkeyPatch, *moments: Moment) -> list[float]:
+    """Return the shares that are reported, given times in seconds and a solver's violations."""
     told: list[Record] = []
+    now = 0.0
+    patched.setattr(progress, "EVERY_SECONDS", -math.inf)
+    patched.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now))
     with reporting_to(told.append):
         tell = violation_reporter(TOL)
-        for steps, violation in enumerate(violations):
+        for steps, (at, violation) in enumerate(moments):
+            now = at
             tell(steps, violation)
     assert [one["done"] for one in told] == list(range(1, len(told) + 1))
     return [one["share"] for one in told]
 
 
-def test_the_share_is_the_way_of_the_violation_on_a_log_scale() -> None:
-    assert shares(1.0, 0.1, 0.01, 0.001, 0.0001) == pytest.approx([0.0, 1 / 3, 2 / 3, 1.0, 1.0])
+def test_the_share_is_that_of_the_time_where_the_violation_falls_steadily(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = shares(monkeypatch, (1.0, 1.0), (2.0, 0.1), (3.0, 0.01), (4.0, 0.001))
+    assert found == pytest.approx([0.25, 0.5, 0.75, 1.0])
+    # Where a violation is known early, its way alone counts, a little less at first.
+    found = shares(monkeypatch, (0.01, 1.0), (10.0, 0.1), (20.0, 0.01), (30.0, 0.001))
+    assert found[1:] == pytest.approx([1 / 3, 2 / 3, 1.0], abs=0.06)
 
 
-def test_the_share_does_not_fall_where_the_violation_rises() -> None:
-    assert shares(1.0, 0.01, 0.1, 10.0) == pytest.approx([0.0, 2 / 3, 2 / 3, 2 / 3])
+def test_the_share_does_not_fall_where_the_violation_rises(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = shares(monkeypatch, (1.0, 1.0), (2.0, 0.01), (3.0, 0.1), (4.0, 10.0))
+    assert found == sorted(found)
+    assert found[-1] < 1.0
 
 
-def test_a_violation_that_is_not_known_yet_is_not_reported() -> None:
-    assert shares(math.inf, 1.0, math.nan, 0.001) == pytest.approx([0.0, 1.0])
+def test_a_violation_that_is_not_known_yet_is_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = shares(monkeypatch, (1.0, math.inf), (2.0, 1.0), (3.0, math.nan), (9.0, TOL))
+    assert found == pytest.approx([0.25, 1.0], abs=0.05)

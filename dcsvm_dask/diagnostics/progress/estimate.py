@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import fmean
 
 from dcsvm_dask.diagnostics.progress.stage import (
     DONE,
@@ -26,7 +27,7 @@ from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import LEVEL, MODEL, SCORE
 
-TRUSTED = 0.5
+TRUSTED = 0.3
 """Share of a stage from which on only its own pace counts, not the plan."""
 INFORMATIVE = 0.25
 """Share of a stage from which on its pace is used for other stages."""
@@ -38,11 +39,18 @@ COMMITTING = 1.04
 """Time of a level's blocks and commit over that of its blocks."""
 LATE = 0.3
 """Remaining time of a stage that exceeds its estimate, as a share of its elapsed time."""
+SILENT = 0.7
+"""Likewise of a stage that has not told yet how far it is."""
 UNSURE = 0.45
 """Remaining time of working sets that exceed their plan, whose number nobody knows, likewise."""
 PRIOR = 0.05
 """Weight of the plan's estimate, as a share of the run or of a level."""
 MOST_ROUNDS = 50
+USUAL_FALL, LIKE_ROUNDS = 1.0, 2
+"""By how much the logarithm of a violation falls in a round, typically or in the chain before, and
+as how many rounds that counts."""
+LATEST_FALLS = 4
+"""Latest rounds that say how fast it falls."""
 
 
 def correction(stages: Iterable[StageProgress], kind: StageKind, now: float) -> float:
@@ -109,10 +117,15 @@ def stage_left(
     if stage.state == RUNNING and stage.kind.of_blocks and stage.blocks:
         return blocks_left(stage, planned, workers, now)
     if not share:
-        return max(planned - spent, LATE * spent) if planned else None
+        return max(planned - spent, SILENT * spent) if planned else None
+    since = min(spent, max(0.0, now - stage.last_event))
     trust = min(1.0, share / TRUSTED) if planned else 1.0
-    whole = (1.0 - trust) * planned + trust * spent / share
-    return (1.0 - share) * whole
+
+    def left(seconds: float) -> float:  # after so many its share was what is known
+        return (1.0 - share) * ((1.0 - trust) * planned + trust * seconds / share)
+
+    # Since its latest event it may have gone on as before, or hardly at all.
+    return math.sqrt(max(left(spent - since) - since, LATE * since) * left(spent))
 
 
 def blocks_left(level: StageProgress, planned: float, workers: int, now: float) -> float:
@@ -155,41 +168,72 @@ def blocks_left(level: StageProgress, planned: float, workers: int, now: float) 
     return COMMITTING * solving
 
 
-def rounds_left(chain: Sequence[StageProgress], planned: int) -> int:
+def rounds_left(
+    chain: Sequence[StageProgress], planned: int, before: Sequence[StageProgress] = ()
+) -> int:
     """Return the estimated number of rounds of a chain that have not begun.
 
     Parameters
     ----------
     chain : sequence of StageProgress
-        The rounds that have begun, in order.
+        The start from scratch and the rounds that have begun, in order.
     planned : int
-        Planned number of rounds, without the start from scratch.
+        Planned number of rounds.
+    before : sequence of StageProgress
+        The rounds of a chain that has ended, which say how fast violations fall.
 
     Returns
     -------
     int
     """
-    found = [stage.record for stage in chain if stage.state == DONE and "tol" in stage.record]
-    begun = len(chain)
-    if not found:
-        return max(0, planned + 1 - begun)
-    tol, last = found[-1]["tol"], found[-1]["violation"]
-    under_way = begun - len(found)
-    if last <= tol:
-        exact = found[-1].get("from_scratch", False) or not chain[0].kind.of_all_rows
-        return max(0, (0 if exact else 1) - under_way)
-    falls = [math.log(a["violation"]) - math.log(b["violation"]) for a, b in pairs(found[-4:])]
-    fall = sum(falls) / len(falls) if falls else 0.0
-    if fall <= 0.01:  # nothing to go by
-        return max(1, planned + 1 - begun)
-    rounds = math.ceil(math.log(last / tol) / fall - 0.1)  # nearly met is met
-    return max(0, min(rounds, MOST_ROUNDS) - under_way)
+    found, tol = violations(chain), tolerance(chain)
+    if not found or tol is None:
+        return max(0, planned + 1 - max(1, len(chain)))
+    if found[-1] <= tol:
+        return 0
+    usual = log_falls(violations(before)) or [USUAL_FALL]
+    seen = log_falls(found[-LATEST_FALLS - 1 :])
+    fall = (LIKE_ROUNDS * fmean(usual) + sum(seen)) / (LIKE_ROUNDS + len(seen))
+    way = math.log(found[-1] / tol)
+    rounds = math.ceil(way / max(fall, way / MOST_ROUNDS) - 0.1)  # nearly met is met
+    return max(0, rounds - sum(one.state == RUNNING for one in chain))
 
 
-def pairs(records: Sequence[dict[str, float]]) -> list[tuple[dict[str, float], dict[str, float]]]:
-    """Return neighbouring records that both have a positive violation."""
-    both = pairwise(records)
-    return [(a, b) for a, b in both if a["violation"] > 0 and b["violation"] > 0]
+def proof_left(chain: Sequence[StageProgress], rounds: int) -> float:
+    """Return the estimated seconds in which f from scratch proves the end of a chain.
+
+    0 where it is under way or done, and where the chain needs none.
+
+    Parameters
+    ----------
+    chain : sequence of StageProgress
+        As for `rounds_left`.
+    rounds : int
+        Rounds that are expected.
+    """
+    first, last = chain[0], chain[-1]
+    if not first.kind.of_all_rows or (last is first and first.state == RUNNING):
+        return 0.0
+    starts_anew = not last.improves
+    if starts_anew and not rounds:
+        return 0.0
+    return first.seconds(first.ended or 0.0)
+
+
+def violations(chain: Sequence[StageProgress]) -> list[float]:
+    """Return the violations at the committed points of a chain."""
+    return [one.record["violation"] for one in chain if one.state == DONE and one.record]
+
+
+def tolerance(chain: Sequence[StageProgress]) -> float | None:
+    """Return the tolerance of a chain; None before its start is committed."""
+    return next((one.record["tol"] for one in chain if "tol" in one.record), None)
+
+
+def log_falls(found: Sequence[float]) -> list[float]:
+    """Return by how much the logarithms of violations fall from each to the next."""
+    known = [math.log(one) for one in found if one > 0.0]
+    return [before - after for before, after in pairwise(known)]
 
 
 def fall_left(falls: Sequence[tuple[float, int, float]], tol: float, now: float) -> float | None:
@@ -269,7 +313,7 @@ class Estimate:
         """Return the remaining seconds of a stage and of the planned stages like it."""
         if stage.state != WAITING:
             return self.stage(stage) or 0.0
-        maybe = stage.kind.is_optional or "improve" in stage.layers
+        maybe = stage.kind.is_optional or stage.improves
         times = MAYBE * stage.times if maybe else stage.times
         if stage.kind.until_tolerance:
             times *= self._support_beside_plan()
@@ -323,12 +367,14 @@ class Estimate:
             return 0.0
         planned = [of for name, of in self.plan["stages"].items() if kind_of(name) == kind]
         independent = any(stage.record.get("alone") for stage in begun)
-        rounds = rounds_left(chain, 0 if independent else sum(of["times"] for of in planned[1:]))
-        took = [stage.seconds(self.now) for stage in chain[1:] if stage.state == DONE][-3:]
-        if took:
-            return rounds * sum(took) / len(took)
+        before = [one for one in begun if one.kind != kind and one.kind.until_tolerance]
+        times = max(sum(of["times"] for of in planned[1:]), sum(one.improves for one in before))
+        times = 0 if independent else times
+        rounds = rounds_left(chain, times, before)
+        took = [one.seconds(self.now) for one in chain if one.state == DONE and one.improves][-3:]
         like = max((of["seconds"] for of in planned[1:]), default=0.0)
-        return rounds * like * correction(self._recent_stages(), kind, self.now)
+        each = fmean(took) if took else like * correction(self._recent_stages(), kind, self.now)
+        return rounds * each + proof_left(chain, rounds)
 
     def _support_beside_plan(self) -> float:
         """Return the number of support vectors over the planned one; rounds cost as much more."""

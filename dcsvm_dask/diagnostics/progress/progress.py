@@ -7,6 +7,7 @@ from dataclasses import replace
 from dcsvm_dask.diagnostics.progress.estimate import Estimate
 from dcsvm_dask.diagnostics.progress.stage import (
     DONE,
+    IMPROVE,
     OF_BLOCKS,
     RUNNING,
     SOLVE,
@@ -231,9 +232,15 @@ class Progress(Callback):
 
     def _planned_like(self, like: StageProgress) -> float:
         """Return the planned seconds of stages of the same kind: the plan has one round of each
-        kind.
+        kind, and the start of its chain.
         """
         found = [stage.planned for stage in self.stages.values() if stage.kind == like.kind]
+        rounds = [
+            of["seconds"]
+            for name, of in self.plan.get("stages", {}).items()
+            if kind_of(name) == like.kind and IMPROVE in of["layers"]
+        ]
+        found = rounds if like.improves and rounds else found
         return max((seconds for seconds in found if seconds), default=0.0)
 
     def _look_between_clusters(self, stage: str, record: Record) -> None:

@@ -12,7 +12,7 @@ from dcsvm_dask.runtime.events import Advanced
 from dcsvm_dask.storage.node import Record
 
 WAITING, RUNNING, DONE = "waiting", "running", "done"
-SOLVE = "solve"
+SOLVE, IMPROVE = "solve", "improve"
 OF_BLOCKS = ("each", "members", "block_rows", "biases")
 """Keys of a task's record whose values have an entry for each block."""
 OF_SETS = {STEP, COMMIT}
@@ -138,6 +138,11 @@ class StageProgress:
             by_blocks = self.solved / self.n_blocks if self.n_blocks else 0.0
         # Blocks that were solved before a resume are not reported.
         return min(1.0, max(by_blocks, self._share_of_tasks(SOLVE)))
+
+    @property
+    def improves(self) -> bool:
+        """Whether it is a round that improves the point before it; others begin from scratch."""
+        return IMPROVE in self.layers
 
     @property
     def solves_sets(self) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dcsvm_dask.diagnostics.progress.estimate import correction, rounds_left
+from dcsvm_dask.diagnostics.progress.estimate import correction, proof_left, rounds_left
 from dcsvm_dask.diagnostics.progress.progress import DONE, RUNNING, WAITING, Progress, StageProgress
 from dcsvm_dask.diagnostics.terminal.table import rows, table
 from dcsvm_dask.runtime.events import (
@@ -210,22 +210,71 @@ def test_what_went_slower_is_likely_to_go_on_so() -> None:
     assert 1.0 < correction(stages, other.kind, 30.0) < correction(stages, ahead.kind, 30.0)
 
 
-def test_rounds_are_estimated_by_how_their_violation_falls() -> None:
-    def chain(*violations: float) -> list[StageProgress]:
-        return [
-            StageProgress(f"conquer-{i:03d}", state=DONE, record={"violation": v, "tol": 1e-3})
-            for i, v in enumerate(violations)
-        ]
+def chain_of(*violations: float, kind: str = "conquer") -> list[StageProgress]:
+    """Return a start from scratch, of 10 seconds, and rounds of one second, with their records."""
+    found = []
+    for i, violation in enumerate(violations):
+        layers = {"improve": 4} if i else {"recompute": 4}
+        record: dict[str, Any] = {"violation": violation, "from_scratch": not i}
+        if not i:
+            record["tol"] = 1e-3
+        times = {"began": 0.0, "ended": 1.0 if i else 10.0}
+        name = f"{kind}-{i:03d}"
+        found.append(StageProgress(name, layers=layers, state=DONE, record=record, **times))
+    return found
 
-    assert rounds_left([], 2) == 3
-    assert rounds_left(chain(1.0), 2) == 2
-    assert rounds_left(chain(1.0, 0.1), 2) == 2
-    assert rounds_left(chain(1.0, 0.5), 2) == 9
-    assert rounds_left(chain(1.0, 2.0), 2) == 1
-    # The last one did not compute f from scratch, which a claim needs.
-    assert rounds_left(chain(1.0, 1e-4), 2) == 1
-    under_way = [*chain(1.0, 0.1), StageProgress("conquer-002", state=RUNNING)]
-    assert rounds_left(under_way, 2) == 1
+
+def test_rounds_are_estimated_by_how_their_violation_falls() -> None:
+    assert rounds_left([], 2) == 2
+    assert rounds_left(chain_of(1.0), 2) == 7  # as it falls typically
+    assert rounds_left(chain_of(1.0, 0.1), 2) == 4
+    assert rounds_left(chain_of(1.0, 0.5), 2) == 7
+    assert rounds_left(chain_of(1.0, 0.5), 2, chain_of(1.0, 0.001, kind="refine")) == 2
+    assert rounds_left(chain_of(1.0, 2.0), 2) == 18
+    assert rounds_left(chain_of(1.0, 1e-4), 2) == 0
+    begun = StageProgress("conquer-002", layers={"improve": 4}, state=RUNNING)
+    assert rounds_left([*chain_of(1.0, 0.1), begun], 2) == 3
+
+
+def test_a_chain_of_rounds_ends_with_f_from_scratch() -> None:
+    assert proof_left(chain_of(1e-4), 0) == 0.0
+    assert proof_left(chain_of(1.0), 3) == 10.0
+    assert proof_left(chain_of(1.0, 1e-4), 0) == 10.0
+    proof = StageProgress("conquer-002", layers={"recompute": 4}, state=RUNNING)
+    assert proof_left([*chain_of(1.0, 1e-4), proof], 0) == 0.0
+    # Refinement needs none.
+    assert proof_left(chain_of(1.0, 1e-4, kind="refine"), 0) == 0.0
+
+
+def test_the_end_of_a_run_by_rounds_is_known_from_the_falls_and_the_proof() -> None:
+    progress, of_all, of_round = begun(), {"recompute": 4}, {"improve": 4}
+    plan = {
+        "conquer-000": {"layers": of_all, "seconds": 10.0, "times": 1},
+        "conquer-001": {"layers": of_round, "seconds": 1.0, "times": 2},
+    }
+    progress.on_plan(Planned(R, 0.0, {"stages": plan}))
+    now = 0.0
+    for stage in chain_of(1.0, 0.3, 0.1, 0.03):
+        progress.on_stage(StageBegins(R, now, stage.name, "x", stage.layers, {}))
+        assert progress.stages[stage.name].planned == (1.0 if stage.improves else 10.0)
+        now += stage.seconds(0.0)
+        progress.on_commit(StageDone(R, now, stage.name, stage.record, resumed=False))
+    assert progress.left(now) == pytest.approx(3.0 + 10.0)
+
+
+def test_who_tells_nothing_for_a_while_has_perhaps_gone_on() -> None:
+    name, progress = "model-online", begun()
+    planned = {"seconds": 10.0, "times": 1, "layers": {"commit": 1}}
+    progress.on_plan(Planned(R, 0.0, {"stages": {name: planned}}))
+    progress.on_stage(StageBegins(R, 0.0, name, "online", {"commit": 1}, {}))
+    progress.on_advance(Advanced(R, 10.0, name, "commit", "w", 0.5, 1, 2, "rows", {}))
+    at_once, later, late = (progress.left(now) for now in (10.0, 15.0, 60.0))
+    assert at_once is not None
+    assert later is not None
+    assert late is not None
+    assert at_once == pytest.approx(10.0)
+    assert 5.0 < later < 10.0
+    assert 15.0 < late < 50.0
 
 
 def test_steps_that_were_planned_and_not_needed_are_gone() -> None:
