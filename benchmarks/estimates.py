@@ -90,7 +90,7 @@ def trained(task: str, folder: Path) -> tuple[float, list[float | None]]:
     X, y = table(name)
     kept = np.sort(np.random.default_rng(1).permutation(len(y))[: int(rows)])
     X, factor = X[kept], 1.0 if gamma == "scale" else float(gamma)
-    kind = "regression" if name in TARGETS else "auto"
+    kind = "regression" if name in TARGETS else "classification"
     api.ingest((X, y[kept]), folder / "data.zarr", scale="none", task=kind)
     recorder = Recorder()
     api.train(

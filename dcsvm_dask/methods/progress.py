@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from dcsvm_dask.storage.node import Record
 
 EVERY_SECONDS = 1.0
-USUAL_REST = 3.0
+USUAL_REST = 2.0
 """Time of a solver after it first knows a violation, over that before it, typically ..."""
 PRIOR = 0.05
 """... and the share of the violation's way as which that counts."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean
 
@@ -27,7 +27,7 @@ from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import LEVEL, MODEL, SCORE
 
-TRUSTED = 0.3
+TRUSTED = 0.5
 """Share of a stage from which on only its own pace counts, not the plan."""
 INFORMATIVE = 0.25
 """Share of a stage from which on its pace is used for other stages."""
@@ -307,7 +307,14 @@ class Estimate:
             return 0.0
         if stage.kind.of_sets:
             return self.chain(stage.kind)
-        return stage_left(stage, self._recent_stages(), self.workers, self.now)
+        return stage_left(self._as_planned(stage), self._recent_stages(), self.workers, self.now)
+
+    def _as_planned(self, stage: StageProgress) -> StageProgress:
+        """Return a stage under way with what the plan would say if it knew the support vectors."""
+        known = any(one.kind == stage.kind and one.state == DONE for one in self.stages)
+        if known or not stage.kind.until_tolerance:
+            return stage
+        return replace(stage, planned=stage.planned * self._support_beside_plan())
 
     def _ahead(self, stage: StageProgress) -> float:
         """Return the remaining seconds of a stage and of the planned stages like it."""
