@@ -19,7 +19,12 @@ from dcsvm_dask.kernels.kinds import (
     kernels_with_map,
     parameters_of,
 )
-from dcsvm_dask.kernels.matrix import counted_kernel_matrix, kernel_matrix, matrix_sums_error
+from dcsvm_dask.kernels.matrix import (
+    counted_kernel_matrix,
+    dot_products_error,
+    kernel_matrix,
+    matrix_sums_error,
+)
 from dcsvm_dask.kernels.order import kd_order
 from dcsvm_dask.kernels.product import kernel_product, product_error_bound
 from dcsvm_dask.kernels.products import kernel_products
@@ -40,6 +45,7 @@ __all__ = [
     "check_rule",
     "counted_kernel_matrix",
     "distances_apart",
+    "dot_products_error",
     "gamma_by",
     "is_identity",
     "is_linear",

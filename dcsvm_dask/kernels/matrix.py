@@ -204,6 +204,25 @@ def matrix_sums_error(kernel: Kernel, X: Rows) -> SumsError:
     return bound
 
 
+def dot_products_error(kernel: Kernel, X: Rows, v: NDArray[np.float64]) -> float:
+    """Return what sums of float32 kernel values may be off by through their inner products.
+
+    A part of what `matrix_sums_error` bounds, which is known without the sums.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Of inner products.
+    X : ndarray or CSR, shape (n, d), float32
+    v : ndarray, shape (n,)
+        The factors of the kernel values K(x_i, x_j) v_j.
+    """
+    norms = np.sqrt(squared_norms(X))
+    terms = int(np.diff(X.indptr).max()) if is_sparse(X) else X.shape[1]
+    each = dot_error(kernel, np.float32, terms, float(norms.max()), norms)
+    return CONFIDENCE * math.sqrt(v**2 @ each**2)
+
+
 def _dot_sums_error(
     kernel: Kernel,
     X: Rows,
@@ -211,7 +230,4 @@ def _dot_sums_error(
     sums: NDArray[np.float64],
     sizes: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    norms = np.sqrt(squared_norms(X))
-    terms = int(np.diff(X.indptr).max()) if is_sparse(X) else X.shape[1]
-    each = dot_error(kernel, np.float32, terms, float(norms.max()), norms)
-    return CONFIDENCE * math.sqrt(v**2 @ each**2) + unit(np.float32) * (np.abs(sums) + sizes)
+    return dot_products_error(kernel, X, v) + unit(np.float32) * (np.abs(sums) + sizes)

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product, stored_for_speed
+from dcsvm_dask.kernels import (
+    Kernel,
+    Rows,
+    counted_kernel_matrix,
+    dot_products_error,
+    kernel_product,
+    stored_for_speed,
+)
 from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.divide import solve_blocks
 from dcsvm_dask.solvers.finish import finished
@@ -39,6 +46,9 @@ Vector = NDArray[np.float64]
 
 SMALL = 2048
 """Up to so many rows the kernel matrix is in float64: there is no rounding to look after."""
+INEXACT_UP_TO, EXPECTED = 4096, 0.25
+"""... as it is up to so many, where float32 sums would have to be made again in float64: where they
+may be off by more than the tolerance with variables at this share of their bounds."""
 DIVIDED_FROM = 16_000
 """With fewer rows the SVMs of blocks save nothing."""
 BLOCK_ROWS = 2048
@@ -94,11 +104,12 @@ def solve_whole(
 
     The problem is that of `solve_smo`. Where an SVM of up to 8,192 rows begins at zero, or one of
     more rows of which few support vectors are expected, a few kernel rows may be enough
-    (`solve_on_demand`). If not, it is solved up to 2,048 rows with the kernel matrix in float64.
-    Beyond, `solve_decomposition` continues from the start that is given, or from the SVMs of blocks
-    (divide and conquer, `solve_blocks`). Without either, or where blocks contradict each other, it
-    begins at zero: where more support vectors are expected than a working set has room for, by many
-    small ones (`solve_parallel`); else by working sets whose kernel matrix is in memory
+    (`solve_on_demand`). If not, it is solved up to 2,048 rows with the kernel matrix in float64, or
+    up to 4,096 where float32 is not exact enough for a kernel of inner products. Beyond,
+    `solve_decomposition` continues from the start that is given, or from the SVMs of blocks (divide
+    and conquer, `solve_blocks`). Without either, or where blocks contradict each other, it begins
+    at zero: where more support vectors are expected than a working set has room for, by many small
+    ones (`solve_parallel`); else by working sets whose kernel matrix is in memory
     (`solve_working_sets`), first of all rows, or where support vectors are few of those that an SVM
     trained on a random subset predicts (`train_on_subsets`). Many small sets also continue from
     blocks few of whose variables are free. At the end `solve_decomposition` verifies the solution
@@ -167,7 +178,9 @@ def solve_whole(
         few, values = on_demand()
         if few is not None:
             return few, values
-    if K is None and n <= SMALL:
+    if K is None and (
+        n <= SMALL or (n <= min(INEXACT_UP_TO, working_size) and _is_inexact(kernel, X, dual, tol))
+    ):
         K, more = counted_kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
         values += more
     checked = QuadraticProgram.of(n, dual, beta, None, equality)
@@ -198,6 +211,14 @@ def solve_whole(
         begin = work.many_sets if work.expects_support() else work.predicted_start
         return work.end(*begin(), verify=verify), work.values
     return work.end(near.beta, near.gradient, verify=verify), work.values
+
+
+def _is_inexact(kernel: Kernel, X: Rows, dual: Dual, tol: float) -> bool:
+    """Return whether float32 kernel values are expected to be too inexact for the tolerance."""
+    if kernel.is_shift_invariant or kernel.is_linear:  # values up to 1, or no sums of values
+        return False
+    largest = EXPECTED * np.maximum(dual.upper, -dual.lower)
+    return dot_products_error(kernel, X, largest) > tol
 
 
 @dataclass

@@ -19,7 +19,7 @@ from sklearn.svm import SVC
 from dcsvm_dask import solvers
 from dcsvm_dask.clustering.rows import block_rows
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, kd_order, product_error_bound
+from dcsvm_dask.kernels import Kernel, counted_kernel_matrix, kd_order, product_error_bound
 from dcsvm_dask.solvers import divide, whole
 from dcsvm_dask.solvers.doubt import BIAS_SLACK
 from dcsvm_dask.solvers.optimality import violation as violation_of
@@ -152,6 +152,33 @@ def test_more_rows_than_have_a_float64_matrix(
     found, values = solve_whole(kernel, rows, y, C, equality=True, working_size=1500)
     check(kernel, X, y, C, found, 1e-3, True)
     assert values > 0
+
+
+@pytest.mark.parametrize(
+    ("gamma", "tol", "float64"),
+    [(0.3, 1e-3, True), (0.001, 1e-3, False), (0.01, 1e-6, True)],
+    ids=["large values", "small values", "small tolerance"],
+)
+def test_products_too_inexact_in_float32_have_a_float64_matrix_of_more_rows(
+    gamma: float,
+    tol: float,
+    float64: bool,
+    shared_data: Callable[[str], Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = shared_data("usps")
+    X = data["X_train"][:2200].astype(np.float32)
+    y = np.where(data["y_train"][:2200] % 2 == 0, 1.0, -1.0)
+    kernel, of_all = Kernel("poly", gamma=gamma, coef0=1.0), []
+
+    def matrix(*rows: Any, dtype: Any = np.float32, **how: Any) -> Any:
+        of_all.append(dtype)
+        return counted_kernel_matrix(*rows, dtype=dtype, **how)
+
+    monkeypatch.setattr(whole, "counted_kernel_matrix", matrix)
+    found, _ = solve_whole(kernel, X, y, 1.0, tol=tol)
+    check(kernel, X, y, 1.0, found, tol, False)
+    assert of_all == [np.float64] * float64
 
 
 @pytest.mark.one_quick
