@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dcsvm_dask.diagnostics.progress.estimate import correction, proof_left, rounds_left
+from dcsvm_dask.diagnostics.progress.estimate import correction
 from dcsvm_dask.diagnostics.progress.progress import DONE, RUNNING, WAITING, Progress, StageProgress
+from dcsvm_dask.diagnostics.progress.rounds import proof_left, rounds_left
 from dcsvm_dask.diagnostics.terminal.table import rows, table
 from dcsvm_dask.runtime.events import (
     Advanced,
