@@ -218,6 +218,8 @@ def _is_inexact(kernel: Kernel, X: Rows, dual: Dual, tol: float) -> bool:
     if kernel.is_shift_invariant or kernel.is_linear:  # values up to 1, or no sums of values
         return False
     largest = EXPECTED * np.maximum(dual.upper, -dual.lower)
+    if not np.isfinite(largest).all():
+        return True
     return dot_products_error(kernel, X, largest) > tol
 
 
