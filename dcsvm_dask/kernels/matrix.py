@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
@@ -220,7 +219,7 @@ def dot_products_error(kernel: Kernel, X: Rows, v: NDArray[np.float64]) -> float
     norms = np.sqrt(squared_norms(X))
     terms = int(np.diff(X.indptr).max()) if is_sparse(X) else X.shape[1]
     each = dot_error(kernel, np.float32, terms, float(norms.max()), norms)
-    return CONFIDENCE * math.sqrt(v**2 @ each**2)
+    return CONFIDENCE * float(np.linalg.norm(v * each))
 
 
 def _dot_sums_error(

@@ -15,6 +15,8 @@ USUAL_REST = 2.0
 """Time of a solver after it first knows a violation, over that before it, typically ..."""
 PRIOR = 0.05
 """... and the share of the violation's way as which that counts."""
+MOST_TOLD = 0.95
+"""Share of the work where the violation first meets the tolerance: solvers go a little further."""
 _listener: ContextVar[Callable[[Record], None] | None] = ContextVar("listener", default=None)
 
 
@@ -41,8 +43,10 @@ def set_reporter() -> Callable[[int, Record], None]:
     return solved
 
 
-def advance_reporter() -> Callable[..., None]:
+def advance_reporter() -> Callable[..., bool]:
     """Return a callback for the progress of a node, which reports about once a second.
+
+    It returns whether it has reported.
 
     Call it with `done`, `total` (0 if it is not known), their `unit`, a `record` of a few numbers,
     and the `share` of the work that is done if it differs from done / total. See
@@ -52,14 +56,16 @@ def advance_reporter() -> Callable[..., None]:
 
     def advanced(
         done: int, total: int, unit: str, record: Record, share: float | None = None
-    ) -> None:
+    ) -> bool:
         nonlocal told
-        if listener is not None and time.monotonic() - told >= EVERY_SECONDS:
-            told = time.monotonic()
-            if share is None:
-                share = done / total if total else 0.0
-            about = {"done": done, "total": total, "unit": unit, "share": share}
-            listener({"kind": "advance", **about, "record": record})
+        if listener is None or time.monotonic() - told < EVERY_SECONDS:
+            return False
+        told = time.monotonic()
+        if share is None:
+            share = done / total if total else 0.0
+        about = {"done": done, "total": total, "unit": unit, "share": share}
+        listener({"kind": "advance", **about, "record": record})
+        return True
 
     return advanced
 
@@ -85,10 +91,12 @@ def violation_reporter(tol: float) -> Callable[[int, float], None]:
         spent = max(time.monotonic() - begin, 1e-9)
         first = first if looks else spent
         looks, start = looks + 1, max(start, violation)
-        since = spent - first + PRIOR * USUAL_REST * first
-        whole = first + since / (fallen(start, violation, tol) + PRIOR)
-        reached = max(reached, 1.0 if violation <= tol else min(1.0, spent / whole))
-        advanced(looks, 0, "looks at the violation", {"violation": violation}, reached)
+        since, way = spent - first + PRIOR * USUAL_REST * first, fallen(start, violation, tol)
+        left = (1.0 - way) * since / (way + PRIOR)
+        # It does not fall from one report to the next.
+        share = max(reached, MOST_TOLD * spent / (spent + left))
+        if advanced(looks, 0, "looks at the violation", {"violation": violation}, share):
+            reached = share
 
     return tell
 

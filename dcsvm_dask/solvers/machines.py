@@ -20,7 +20,7 @@ from dcsvm_dask.solvers.matrix_memory import MatrixMemory
 from dcsvm_dask.solvers.on_demand import SHARED_FEATURES, solve_on_demand, suits
 from dcsvm_dask.solvers.small_pairs import PAIR_ROWS, solve_small_pairs
 from dcsvm_dask.solvers.solution import Solution
-from dcsvm_dask.solvers.whole import SMALL, solve_whole
+from dcsvm_dask.solvers.whole import INEXACT_UP_TO, SMALL, solve_whole
 from dcsvm_dask.tasks import Classification, Dual
 
 Vector = NDArray[np.float64]
@@ -237,7 +237,7 @@ def solve_machines(
         pairs = [pair for pair in pairs if pair not in tiny]
     shared = ClassBlocks.of(kernel, X, codes, pairs, most_shared)
     rows = _most_rows(machines, np.bincount(codes).tolist())
-    each = matrix_bytes(min(rows, working_size))
+    each = matrix_bytes(min(rows, working_size)) * (2 if rows <= INEXACT_UP_TO else 1)  # float64
     if shared is not None:
         each = max(each, 8.0 * shared.largest**2)
     room = threads * matrix_bytes(working_size) if memory is None else memory

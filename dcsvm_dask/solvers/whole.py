@@ -47,7 +47,7 @@ Vector = NDArray[np.float64]
 SMALL = 2048
 """Up to so many rows the kernel matrix is in float64: there is no rounding to look after."""
 INEXACT_UP_TO, EXPECTED = 4096, 0.25
-"""... as it is up to so many, where float32 sums would have to be made again in float64: where they
+"""So many rows have it, too, where float32 sums would have to be made again in float64: where they
 may be off by more than the tolerance with variables at this share of their bounds."""
 DIVIDED_FROM = 16_000
 """With fewer rows the SVMs of blocks save nothing."""
@@ -105,7 +105,7 @@ def solve_whole(
     The problem is that of `solve_smo`. Where an SVM of up to 8,192 rows begins at zero, or one of
     more rows of which few support vectors are expected, a few kernel rows may be enough
     (`solve_on_demand`). If not, it is solved up to 2,048 rows with the kernel matrix in float64, or
-    up to 4,096 where float32 is not exact enough for a kernel of inner products. Beyond,
+    up to 4,096 where float32 may not be exact enough for a kernel of inner products. Beyond,
     `solve_decomposition` continues from the start that is given, or from the SVMs of blocks (divide
     and conquer, `solve_blocks`). Without either, or where blocks contradict each other, it begins
     at zero: where more support vectors are expected than a working set has room for, by many small
@@ -124,7 +124,7 @@ def solve_whole(
         Linear term and bounds, shapes (n,).
     beta : array, shape (n,), optional
         Start within the bounds, 0 by default. With `equality` the heavier sign is scaled down so
-        that the sum is 0. Beyond 2,048 rows a start that is worse than 0 is left out.
+        that the sum is 0. Without a matrix of all rows a start that is worse than 0 is left out.
     blocks : ndarray, shape (n,), integers, optional
         A block for each row, of neighbours; from 16,000 rows on they give a start.
     equality : bool, default False
@@ -178,13 +178,12 @@ def solve_whole(
         few, values = on_demand()
         if few is not None:
             return few, values
-    if K is None and (
-        n <= SMALL or (n <= min(INEXACT_UP_TO, working_size) and _is_inexact(kernel, X, dual, tol))
-    ):
-        K, more = counted_kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
-        values += more
     checked = QuadraticProgram.of(n, dual, beta, None, equality)
     dual, start = checked.dual, None
+    has_room = n <= INEXACT_UP_TO and 2 * n**2 <= working_size**2
+    if K is None and (n <= SMALL or (has_room and _is_inexact(kernel, X, dual, tol))):
+        K, more = counted_kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
+        values += more
     if beta is not None:
         start = balanced(checked.start, dual) if equality else checked.start
     if K is not None:
@@ -214,13 +213,18 @@ def solve_whole(
 
 
 def _is_inexact(kernel: Kernel, X: Rows, dual: Dual, tol: float) -> bool:
-    """Return whether float32 kernel values are expected to be too inexact for the tolerance."""
-    if kernel.is_shift_invariant or kernel.is_linear:  # values up to 1, or no sums of values
+    """Return whether sums of float32 kernel values may be too inexact for the tolerance.
+
+    True as well where variables have no bound.
+    """
+    # Values of shift-invariant kernels are at most 1; sums of the linear one need no kernel values.
+    if kernel.is_shift_invariant or kernel.is_linear:
         return False
     largest = EXPECTED * np.maximum(dual.upper, -dual.lower)
     if not np.isfinite(largest).all():
         return True
-    return dot_products_error(kernel, X, largest) > tol
+    with np.errstate(all="ignore"):  # values that are too large are refused once they are computed
+        return dot_products_error(kernel, X, largest) > tol
 
 
 @dataclass

@@ -155,13 +155,19 @@ def test_more_rows_than_have_a_float64_matrix(
 
 
 @pytest.mark.parametrize(
-    ("gamma", "tol", "float64"),
-    [(0.3, 1e-3, True), (0.001, 1e-3, False), (0.01, 1e-6, True)],
-    ids=["large values", "small values", "small tolerance"],
+    ("gamma", "tol", "size", "float64"),
+    [
+        (0.3, 1e-3, 8192, True),
+        (0.3, 1e-3, 2200, False),
+        (0.001, 1e-3, 8192, False),
+        (0.01, 1e-6, 8192, True),
+    ],
+    ids=["large values", "no room", "small values", "small tolerance"],
 )
 def test_products_too_inexact_in_float32_have_a_float64_matrix_of_more_rows(
     gamma: float,
     tol: float,
+    size: int,
     float64: bool,
     shared_data: Callable[[str], Any],
     monkeypatch: pytest.MonkeyPatch,
@@ -176,7 +182,7 @@ def test_products_too_inexact_in_float32_have_a_float64_matrix_of_more_rows(
         return counted_kernel_matrix(*rows, dtype=dtype, **how)
 
     monkeypatch.setattr(whole, "counted_kernel_matrix", matrix)
-    found, _ = solve_whole(kernel, X, y, 1.0, tol=tol)
+    found, _ = solve_whole(kernel, X, y, 1.0, tol=tol, working_size=size)
     check(kernel, X, y, 1.0, found, tol, False)
     assert of_all == [np.float64] * float64
 

@@ -15,6 +15,7 @@ from statistics import fmean
 from dcsvm_dask.diagnostics.progress.rounds import proof_left, rounds_left
 from dcsvm_dask.diagnostics.progress.stage import (
     DONE,
+    IMPROVE,
     OF_SETS,
     RUNNING,
     SOLVE,
@@ -237,7 +238,9 @@ class Estimate:
 
     def _as_planned(self, stage: StageProgress) -> StageProgress:
         """Return a stage under way with what the plan would say if it knew the support vectors."""
-        known = any(one.kind == stage.kind and one.state == DONE for one in self.stages)
+        known = any(
+            one.kind == stage.kind and one.state == DONE and not one.resumed for one in self.stages
+        )
         if known or not stage.kind.until_tolerance:
             return stage
         return replace(stage, planned=stage.planned * self._support_beside_plan())
@@ -300,14 +303,17 @@ class Estimate:
             return 0.0
         planned = [of for name, of in self.plan["stages"].items() if kind_of(name) == kind]
         independent = any(stage.record.get("alone") for stage in begun)
-        before = [one for one in begun if one.kind != kind and one.kind.until_tolerance]
-        times = max(sum(of["times"] for of in planned[1:]), sum(one.improves for one in before))
+        before = [one for one in begun if one.kind != kind and one.improves]
+        improves = any(IMPROVE in of["layers"] for of in planned)
+        improves |= any(one.improves for one in chain)
+        times = max(sum(of["times"] for of in planned[1:]), len(before))
         times = 0 if independent else times
-        rounds = rounds_left(chain, times, before)
-        took = [one.seconds(self.now) for one in chain if one.state == DONE and one.improves][-3:]
+        rounds = rounds_left(chain, times, improves=improves, before=before)
+        took = [one.seconds(self.now) for one in chain[1:] if one.state == DONE][-3:]
         like = max((of["seconds"] for of in planned[1:]), default=0.0)
         each = fmean(took) if took else like * correction(self._recent_stages(), kind, self.now)
-        return rounds * each + proof_left(chain, rounds)
+        proof = proof_left(chain, rounds, self.now) if improves else 0.0
+        return rounds * each + proof
 
     def _support_beside_plan(self) -> float:
         """Return the number of support vectors over the planned one; rounds cost as much more."""

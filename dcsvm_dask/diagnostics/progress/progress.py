@@ -101,6 +101,7 @@ class Progress(Callback):
     def on_block(self, event: BlockSolved) -> None:
         """Mark a block as solved."""
         stage = self.stages[event.stage]
+        stage.last_event = event.time
         stage.solve_block(event.node, event.block, event.worker, event.record, event.time)
 
     def on_set(self, event: SetSolved) -> None:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from dcsvm_dask.diagnostics.progress.stage import layer_of
 from dcsvm_dask.methods.graph import COMMIT
 from dcsvm_dask.methods.problem import PROBE
 from dcsvm_dask.runtime.announcer import Announcer
@@ -147,7 +148,7 @@ class Replay:
 
     def _of_node(self, node: str, record: Record) -> Iterator[dict[str, Any]]:
         """Yield the messages of a node's task."""
-        layer = node if node in self._layers else node.rsplit("-", 1)[0]
+        layer = layer_of(node, self._layers)
         about = {"stage": self._stage, "node": node, "worker": record["host"]}
         if self._with_tasks and "each" in record:
             now = record["began"]

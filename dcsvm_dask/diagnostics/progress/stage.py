@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from dcsvm_dask.methods.graph import COMMIT, STEP
@@ -164,8 +165,7 @@ class StageProgress:
         return min(1.0, (self.done.get(layer, 0) + done) / max(1, self.layers.get(layer, 0)))
 
     def _layer_of(self, node: str) -> str:
-        found = (layer for layer in self.layers if node == layer or node.startswith(f"{layer}-"))
-        return max(found, key=len, default=node)
+        return layer_of(node, self.layers)
 
     def seconds(self, now: float) -> float:
         """Return the elapsed seconds of the stage."""
@@ -270,6 +270,19 @@ class StageProgress:
     def _wait(self, number: int) -> None:
         if number < len(self.blocks) and self.blocks[number].state == RUNNING:
             self.blocks[number].state = WAITING
+
+
+def layer_of(node: str, layers: Iterable[str]) -> str:
+    """Return the layer of a node, which may have parts: "solve" of "solve-0001-0002".
+
+    Parameters
+    ----------
+    node : str
+    layers : iterable of str
+        Those of its stage.
+    """
+    found = (layer for layer in layers if node == layer or node.startswith(f"{layer}-"))
+    return max(found, key=len, default=node)
 
 
 def work(rows: int, cap: int | None) -> float:

@@ -382,7 +382,7 @@ class _Rows:
         return Losses(SignedProblem.of(dual, self._constant, None))
 
     def __iter__(self) -> Iterator[tuple[slice, Products]]:
-        tell: Callable[..., None] = advance_reporter()
+        tell: Callable[..., bool] = advance_reporter()
         first = int(self._borders[0])
         for start, stop in pairwise(self._borders.tolist()):
             clock = time.perf_counter()

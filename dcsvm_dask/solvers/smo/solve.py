@@ -175,7 +175,7 @@ def _solve(
             F, updates = at_origin + kernel_times(K, beta - origin), 0
             continue
         before, began = beta.copy(), violation
-        at_once = n <= _FEW and callback is None
+        at_once = n <= _FEW
         target = max(_AIM * tol, 0.0 if at_once else _FALL * violation)
         active.begin(beta, F, shift, _MARGIN * violation, taken + n_iter)
         last = n_iter + max(5_000, 8 * active.rows.size)

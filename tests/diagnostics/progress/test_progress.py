@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from dcsvm_dask.diagnostics.progress.estimate import correction
 from dcsvm_dask.diagnostics.progress.progress import DONE, RUNNING, WAITING, Progress, StageProgress
 from dcsvm_dask.diagnostics.progress.rounds import proof_left, rounds_left
+from dcsvm_dask.diagnostics.progress.stage import layer_of
 from dcsvm_dask.diagnostics.terminal.table import rows, table
 from dcsvm_dask.runtime.events import (
     Advanced,
@@ -187,6 +190,12 @@ def test_a_long_task_that_tells_how_far_it_is_moves_its_bar() -> None:
     assert progress.stages[name].share == 1.0
 
 
+@pytest.mark.parametrize("node", ["solve-0001", "solve-0001-0002", "solve"])
+def test_a_node_belongs_to_the_layer_that_its_name_begins_with(node: str) -> None:
+    assert layer_of(node, ["solve", "solved", "commit"]) == "solve"
+    assert layer_of("commit", ["solve", "commit"]) == "commit"
+
+
 def test_tasks_whose_names_have_several_parts_move_the_bar() -> None:
     name = "model-pairs"
     progress = begun()
@@ -226,25 +235,47 @@ def chain_of(*violations: float, kind: str = "conquer") -> list[StageProgress]:
 
 
 def test_rounds_are_estimated_by_how_their_violation_falls() -> None:
-    assert rounds_left([], 2) == 2
-    assert rounds_left(chain_of(1.0), 2) == 7  # as it falls typically
-    assert rounds_left(chain_of(1.0, 0.1), 2) == 4
-    assert rounds_left(chain_of(1.0, 0.5), 2) == 7
-    assert rounds_left(chain_of(1.0, 0.5), 2, chain_of(1.0, 0.001, kind="refine")) == 2
-    assert rounds_left(chain_of(1.0, 2.0), 2) == 18
-    assert rounds_left(chain_of(1.0, 1e-4), 2) == 0
+    left = partial(rounds_left, improves=True)
+    assert left([], 2) == 2
+    assert left(chain_of(1.0), 2) == 7  # as it falls typically
+    assert left(chain_of(1.0, 0.1), 2) == 4
+    assert left(chain_of(1.0, 0.5), 2) == 7
+    assert left(chain_of(1.0, 0.5), 2, before=chain_of(1.0, 0.001, kind="refine")) == 2
+    assert left(chain_of(1.0, 2.0), 2) == 18
+    assert left(chain_of(1.0, 1e-4), 2) == 0
     begun = StageProgress("conquer-002", layers={"improve": 4}, state=RUNNING)
-    assert rounds_left([*chain_of(1.0, 0.1), begun], 2) == 3
+    assert left([*chain_of(1.0, 0.1), begun], 2) == 3
+    # The tolerance is that of the latest start from scratch, which a resume may have made smaller.
+    resumed = chain_of(1e-3)[0]
+    resumed.record["tol"] = 1e-5
+    assert left([*chain_of(1.0, 0.1), resumed], 2) > 1
+    for unknown in (math.nan, math.inf):
+        assert left(chain_of(unknown), 2) == 2
+    assert left([StageProgress("conquer-000", state=DONE)], 2) == 2
+
+
+def test_steps_that_improve_no_blocks_are_as_many_as_are_planned() -> None:
+    """Until two of them have shown how the violation falls: as of one task, or of descent."""
+    left = partial(rounds_left, improves=False)
+    assert left(chain_of(1.0), 1) == 1
+    begun = StageProgress("conquer-001", layers={"solve": 1}, state=RUNNING)
+    assert left([*chain_of(1.0), begun], 1) == 0
+    assert left(chain_of(1.0), 30) == 30
+    assert left(chain_of(1.0, 0.1), 30) == 2
+    assert left(chain_of(1.0, 1.0), 30) == 29
+    assert left(chain_of(1.0, 2.0), 1) == 1
 
 
 def test_a_chain_of_rounds_ends_with_f_from_scratch() -> None:
-    assert proof_left(chain_of(1e-4), 0) == 0.0
-    assert proof_left(chain_of(1.0), 3) == 10.0
-    assert proof_left(chain_of(1.0, 1e-4), 0) == 10.0
+    assert proof_left(chain_of(1e-4), 0, 20.0) == 0.0
+    assert proof_left(chain_of(1.0), 3, 20.0) == 10.0
+    assert proof_left(chain_of(1.0, 1e-4), 0, 20.0) == 10.0
     proof = StageProgress("conquer-002", layers={"recompute": 4}, state=RUNNING)
-    assert proof_left([*chain_of(1.0, 1e-4), proof], 0) == 0.0
+    assert proof_left([*chain_of(1.0, 1e-4), proof], 0, 20.0) == 0.0
+    start = StageProgress("conquer-000", state=RUNNING, planned=10.0, began=0.0)
+    assert proof_left([start], 2, 4.0) == 5.0
     # Refinement needs none.
-    assert proof_left(chain_of(1.0, 1e-4, kind="refine"), 0) == 0.0
+    assert proof_left(chain_of(1.0, 1e-4, kind="refine"), 0, 20.0) == 0.0
 
 
 def test_the_end_of_a_run_by_rounds_is_known_from_the_falls_and_the_proof() -> None:
