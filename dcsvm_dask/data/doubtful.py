@@ -15,7 +15,10 @@ from dcsvm_dask.numbers import counted
 from dcsvm_dask.readers.columns import listed
 from dcsvm_dask.readers.labels import Label
 from dcsvm_dask.readers.preparing.doubts import spelled_alike
-from dcsvm_dask.readers.preparing.thousands import thousands_doubts
+from dcsvm_dask.readers.preparing.thousands import (
+    thousands_doubts,
+    thousands_doubts_of_target,
+)
 from dcsvm_dask.readers.source import Source
 from dcsvm_dask.readers.survey import Survey
 from dcsvm_dask.storage.rounding import RoundingLoss
@@ -62,6 +65,8 @@ def doubts_of(
             texts += getattr(source, "doubts", ())
             texts += thousands_doubts(source, survey.mixed())
             texts += [_of_labels(labels), _of_classes(classes, counts)]
+            if sample is not None and codes is None:
+                texts += thousands_doubts_of_target(source, np.asarray(sample.read()[1], float))
             if sample is not None:
                 texts += _of_sample(source, survey, sample, codes)
     return [f"{masked(source.name)}: {text}" for text in texts if text is not None]

@@ -12,7 +12,7 @@ import pytest
 from dcsvm_dask.cli.info import describe
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.data.summary import reading_line, summary_lines
-from dcsvm_dask.readers.preparing.cells import form_in_words
+from dcsvm_dask.readers.preparing.dates import form_in_words
 from dcsvm_dask.readers.preparing.preparation import ColumnPreparation
 from dcsvm_dask.storage.dataset import DataSet
 from tests.stored import split_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 import shlex
 from collections.abc import Sequence
 from typing import Any
@@ -29,23 +28,6 @@ FLAGS = (
     ("false", "true"), ("no", "yes"), ("f", "t"), ("n", "y"), ("off", "on"),
 )  # fmt: skip
 """Words for 0 and 1, in lower case."""
-DATE_FORMATS = (
-    "%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y/%m/%d",
-    "%d.%m.%Y", "%d.%m.%Y %H:%M", "%m/%d/%Y", "%d/%m/%Y", "%m/%d/%Y %H:%M", "%d/%m/%Y %H:%M",
-    "%d-%m-%Y", "%d %b %Y", "%d-%b-%Y", "%b %d, %Y",
-)  # fmt: skip
-"""Forms of dates; the first one that all cells of a column have is meant."""
-PARTS = ("year", "month", "day", "weekday", "hour")
-"""The numbers that a date becomes; Monday is weekday 0."""
-DAYS = "days"
-"""Or one number: days since 1970, with the time as a fraction."""
-NUMBERS_OF_DATE = (*PARTS, DAYS)
-
-_DIRECTIVES = {
-    "Y": "year", "y": "year of two digits", "m": "month", "d": "day", "b": "month",
-    "B": "month", "H": "hour", "I": "hour", "p": "AM or PM", "M": "minute", "S": "second",
-}  # fmt: skip
-"""The parts of a form of dates, by the letters of strptime."""
 _SIGNS = "$€£¥%"
 """Of currencies and per cent, before or after a number."""
 _THOUSANDS = {
@@ -100,13 +82,6 @@ def hint_for_words(
     return (
         f"; where a word is an empty cell, give {policy}--missing-words "
         f"{shlex.quote(line.getvalue())}"
-    )
-
-
-def form_in_words(form: str) -> str:
-    """Return a form of dates as people say it: day/month/year for ``%d/%m/%Y``."""
-    return re.sub(
-        "%(.)", lambda found: _DIRECTIVES.get(found[1], found[0]), form.replace("T%", " %")
     )
 
 
@@ -174,7 +149,7 @@ def numbers_of(
     none_wrong = np.zeros(len(column), np.bool_)
     if is_number(column.type):
         values = pc.cast(column, pa.float64())
-        return _filled(values), none_wrong, None
+        return filled(values), none_wrong, None
     # Most columns are numbers throughout, without blanks or missing cells.
     as_they_are = _cast(column) if decimal == "." else None
     if as_they_are is not None:
@@ -191,7 +166,7 @@ def numbers_of(
     form = r"^[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|(?i:inf(inity)?))$"
     good = pc.fill_null(pc.match_substring_regex(plain, pattern=form), True)
     values = pc.cast(pc.if_else(good, plain, pa.scalar(None, pa.string())), pa.float64())
-    numbers = _filled(values)
+    numbers = filled(values)
     return numbers, ~np.asarray(good), None if np.isnan(numbers).all() else sign
 
 
@@ -262,65 +237,17 @@ def flags_in(words: Sequence[str]) -> dict[str, float] | None:
     return None
 
 
-def date_format(words: Any) -> str | None:
-    """Return the form of dates that all cells of words have; None if they have none."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    kept = pc.drop_null(words)
-    if not len(kept):
-        return None
-    for form in DATE_FORMATS:
-        try:
-            pc.strptime(kept, format=form, unit="s")
-        except pa.ArrowInvalid:
-            continue
-        return form
-    return None
-
-
-def date_parts(column: Any, form: str | None) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the numbers of dates, `NUMBERS_OF_DATE`, and which cells are no date.
-
-    Parameters
-    ----------
-    column : pyarrow.Array
-    form : str or None
-        The form of dates that are text.
-
-    Returns
-    -------
-    parts : ndarray, shape (n, 6), float64
-        NaN where a cell is missing or no date.
-    wrong : ndarray of bool
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    wrong = np.zeros(len(column), np.bool_)
-    if is_date(column.type):
-        dates = pc.cast(column, pa.timestamp("us", tz=getattr(column.type, "tz", None)))
-    else:
-        dates = pc.strptime(column, format=form, unit="s", error_is_null=True)
-        wrong = np.asarray(pc.and_(pc.is_null(dates), pc.is_valid(column)))
-    found = [pc.year(dates), pc.month(dates), pc.day(dates), pc.day_of_week(dates), pc.hour(dates)]
-    microseconds = pc.cast(pc.cast(dates, pa.timestamp("us")), pa.int64())
-    days = pc.divide(pc.cast(microseconds, pa.float64(), safe=False), 86_400e6)
-    parts = [_filled(pc.cast(one, pa.float64())) for one in (*found, days)]
-    return np.column_stack(parts), wrong
-
-
 def _cast(cells: Any) -> NDArray[np.float64] | None:
     """Return cells as numbers; None if one is none."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     try:
-        return _filled(pc.cast(cells, pa.float64()))
+        return filled(pc.cast(cells, pa.float64()))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
 
 
-def _filled(values: Any) -> NDArray[np.float64]:
+def filled(values: Any) -> NDArray[np.float64]:
     """Return numbers of Arrow as an array, with NaN where there are none."""
     return np.asarray(values.to_numpy(zero_copy_only=False), np.float64)

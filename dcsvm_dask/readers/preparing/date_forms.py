@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.readers.preparing.cells import DATE_FORMATS, form_in_words
+from dcsvm_dask.readers.preparing.dates import DATE_FORMATS, are_dates, form_in_words
 
 LEAST_SHARE = 0.5
 """Share of dates among the cells of a column from which on the others are mistakes."""
@@ -49,7 +49,7 @@ class DateForms:
         if not self.possible or not there.any():
             return
         kept = words.drop_null()
-        still = tuple(form for form in self.possible if _are_dates(kept, form))
+        still = tuple(form for form in self.possible if are_dates(kept, form).all())
         if still:
             self._n_dates += int(counts[there].sum())
         else:
@@ -61,18 +61,9 @@ class DateForms:
     def _look_for_odd(
         self, words: Any, first_rows: NDArray[np.int64], counts: NDArray[np.int64]
     ) -> None:
-        import pyarrow.compute as pc
-
-        fits: NDArray[np.bool_] = np.array(
-            [
-                np.asarray(
-                    pc.is_valid(pc.strptime(words, format=form, unit="s", error_is_null=True))
-                )
-                for form in DATE_FORMATS
-            ]
-        )
-        are_dates = np.asarray(fits.any(axis=0))
-        n_dates = self._n_dates + counts[are_dates].sum()
+        fits: NDArray[np.bool_] = np.array([are_dates(words, form) for form in DATE_FORMATS])
+        dated = np.asarray(fits.any(axis=0))
+        n_dates = self._n_dates + counts[dated].sum()
         if n_dates < LEAST_SHARE * (self._n_dates + counts.sum()):
             return  # words
         possible: NDArray[np.bool_] = np.array([form in self.possible for form in DATE_FORMATS])
@@ -81,7 +72,7 @@ class DateForms:
             word = str(words[int(k)].as_py())
             left = possible & fits[:, k]
             if not left.any():
-                self.odd = int(first_rows[k]), _problem(word, bool(are_dates[k]), possible, example)
+                self.odd = int(first_rows[k]), _problem(word, bool(dated[k]), possible, example)
                 return
             possible = left
             example = example or word
@@ -99,14 +90,3 @@ def _problem(word: str, is_date: bool, possible: NDArray[np.bool_], example: str
         f"is a date of another form than those before it: {word[:40]!r} is not {form}, as "
         f"{example!r} is; write all dates of the column as year-month-day, or give --dates drop"
     )
-
-
-def _are_dates(words: Any, form: str) -> bool:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    try:
-        pc.strptime(words, format=form, unit="s")
-    except pa.ArrowInvalid:
-        return False
-    return True

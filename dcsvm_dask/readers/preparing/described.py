@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dcsvm_dask.readers.preparing.cells import DAYS, form_in_words
+from dcsvm_dask.readers.preparing.dates import DAYS, form_in_words
 from dcsvm_dask.readers.preparing.encoders import DATE, FLAG, NUMBER, ONE_HOT, ORDINAL, Encoder
 
 SHOWN = 8

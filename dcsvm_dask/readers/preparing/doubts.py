@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcsvm_dask.readers.preparing.cells import form_in_words, is_text
+from dcsvm_dask.readers.preparing.cells import is_text
+from dcsvm_dask.readers.preparing.dates import are_dates, form_in_words
 from dcsvm_dask.readers.preparing.encoders import DATE, NUMBER, ONE_HOT, ORDINAL, Encoder
 from dcsvm_dask.readers.preparing.words import different
 
@@ -109,31 +110,22 @@ def _alike(encoder: Encoder) -> str | None:
 
 def _of_dates(encoder: Encoder, facts: ColumnFacts) -> str | None:
     """Return that day and month may be the other way round, where all dates could be both."""
+    import pyarrow as pa
+
     form = encoder.form
     if encoder.kind != DATE or form is None or facts.has_many or "." in form:
         return None  # dates with dots begin with the day everywhere
-    days = [form.find(letter) for letter in ("%d", "%m", "%Y")]
+    days = [form.lower().find(letter) for letter in ("%d", "%m", "%y")]
     if -1 in days or days[2] < max(days[:2]):  # a date that begins with the year is clear
         return None
     other = form.translate(str.maketrans("dm", "md"))
-    if not _all_dates(list(facts.words), other):
+    if not are_dates(pa.array(list(facts.words), pa.string()), other).all():
         return None
     return (
         f"the dates of the column {encoder.name!r}, such as {next(iter(facts.words))!r}, are read "
         f"as {form_in_words(form)}, but all could be {form_in_words(other)}, too; write them as "
         "year-month-day where that is meant"
     )
-
-
-def _all_dates(words: Sequence[str], form: str) -> bool:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    try:
-        pc.strptime(pa.array(words, pa.string()), format=form, unit="s")
-    except pa.ArrowInvalid:
-        return False
-    return True
 
 
 def _of_commas(encoder: Encoder, facts: ColumnFacts) -> str | None:

@@ -11,16 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
-from dcsvm_dask.readers.preparing.cells import (
+from dcsvm_dask.readers.preparing.cells import flags_in, is_date, is_number, numbers_of
+from dcsvm_dask.readers.preparing.dates import (
     DATE_FORMATS,
     NUMBERS_OF_DATE,
     date_format,
     date_parts,
-    flags_in,
     form_in_words,
-    is_date,
-    is_number,
-    numbers_of,
 )
 from dcsvm_dask.readers.preparing.features import Features
 from dcsvm_dask.readers.preparing.words import different

@@ -69,17 +69,30 @@ class JsonLinesTable:
             try:
                 table = pa_json.read_json(io.BytesIO(lines)).combine_chunks()
                 found = {name: table.column(name) for name in table.column_names}
-                n = table.num_rows
+                n, keys = table.num_rows, set(table.column_names)
             except pa.ArrowInvalid:  # values of several types in a column
                 rows = [value for _, value in self._parsed(lines, line)]
-                n = len(rows)
+                n, keys = len(rows), set().union(*rows)
                 found = {name: _as_words([row.get(name) for row in rows]) for name in names}
+            if not keys <= set(names):
+                self._refuse_late(lines, line)
             columns = []
             for k in wanted:
                 column = found.get(names[k], pa.nulls(n))
                 column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
                 columns.append(column.chunk(0) if hasattr(column, "chunk") else column)
             yield columns
+
+    def _refuse_late(self, lines: bytes, first: int) -> None:
+        """Raise an error that names a key that is no column, and its line."""
+        for number, value in self._parsed(lines, first):
+            late = next((key for key in value if key not in (self.names or [])), None)
+            if late is not None:
+                raise InputError(
+                    f"{self.name}, line {number}: has the key {late!r}, which none of the first "
+                    f"{LOOKED_AT:,} lines has: those say which columns there are; give one of them "
+                    "the key as well, with null for an empty cell, or leave it out everywhere"
+                )
 
     def where(self, row: int) -> str:
         """Return the line of a row."""

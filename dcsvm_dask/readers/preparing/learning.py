@@ -13,10 +13,6 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.readers.preparing.cells import (
-    DAYS,
-    NUMBERS_OF_DATE,
-    PARTS,
-    date_parts,
     doubtful_comma,
     flags_in,
     is_date,
@@ -26,6 +22,7 @@ from dcsvm_dask.readers.preparing.cells import (
 )
 from dcsvm_dask.readers.preparing.choices import Choices
 from dcsvm_dask.readers.preparing.date_forms import DateForms
+from dcsvm_dask.readers.preparing.dates import DAYS, NUMBERS_OF_DATE, PARTS, date_parts
 from dcsvm_dask.readers.preparing.encoders import (
     DATE,
     FLAG,

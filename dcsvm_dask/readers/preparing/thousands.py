@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.preparing.csv_tables import CsvTable
 from dcsvm_dask.readers.preparing.source import PreparedSource
 from dcsvm_dask.readers.preparing.words import different, tidy
-from dcsvm_dask.readers.source import Source
+from dcsvm_dask.readers.source import Reading, Source
 from dcsvm_dask.readers.table import TableSource
 
 DOTTED = r"^\D?\s?[+-]?[1-9]\d{0,2}(\.\d{3})+\s?\D?$"
@@ -30,8 +33,33 @@ def thousands_doubts(source: Source, features: Sequence[int]) -> list[str]:
         Features with whole numbers and others. Their text is read again, of most columns up to the
         end of its first block.
     """
+    return _sentences(_columns(source, features))
+
+
+def thousands_doubts_of_target(source: Source, targets: NDArray[np.float64]) -> list[str]:
+    """Return the same of the column of targets: a sentence, or none.
+
+    Parameters
+    ----------
+    source : Source
+    targets : ndarray, shape (n,), float64
+        Some of them as they were read: the text is read again only where these are whole numbers
+        and such with three decimals.
+    """
+    label, whole = getattr(source, "reading", Reading("")).label, targets == np.rint(targets)
+    thousandths = np.isclose(1000.0 * targets, np.rint(1000.0 * targets), rtol=0.0, atol=1e-6)
+    small = np.abs(targets) < 1000.0
+    if whole.all() or not (whole.any() and (thousandths & small).all()):
+        return []
+    table = _table(source)
+    if table is None or label is None or label not in (table.names or ()):
+        return []
+    return _sentences([(table, label, (table.names or []).index(label))])
+
+
+def _sentences(columns: Iterable[tuple[CsvTable, str, int]]) -> list[str]:
     found = []
-    for table, name, column in _columns(source, features):
+    for table, name, column in columns:
         sample = _sample(table, column)
         if sample is not None:
             found.append(
@@ -42,23 +70,31 @@ def thousands_doubts(source: Source, features: Sequence[int]) -> list[str]:
     return found
 
 
+def _table(source: Source) -> CsvTable | None:
+    """Return the delimited text of a source; None where it is none with names."""
+    if isinstance(source, PreparedSource):
+        return source.table if isinstance(source.table, CsvTable) else None
+    if not isinstance(source, TableSource) or source.feature_names is None:
+        return None
+    try:
+        return CsvTable(source.name, header=True, encoding=source.encoding)
+    except InputError:  # cells are separated by blanks
+        return None
+
+
 def _columns(source: Source, features: Sequence[int]) -> Iterator[tuple[CsvTable, str, int]]:
     """Yield the table, the name and the position of each feature's column."""
+    table = _table(source)
+    if table is None:
+        return
     if isinstance(source, PreparedSource):
         numbers = source.columns_of_numbers()
-        table = source.table
-    elif isinstance(source, TableSource) and source.feature_names is not None:
-        numbers = dict(enumerate(zip(source.feature_names, source.columns, strict=True)))
-        try:
-            table = CsvTable(source.name, header=True, encoding=source.encoding)
-        except InputError:  # cells are separated by blanks
-            return
     else:
-        return
-    if isinstance(table, CsvTable):
-        for feature in features:
-            if feature in numbers:
-                yield table, *numbers[feature]
+        assert isinstance(source, TableSource)
+        numbers = dict(enumerate(zip(source.feature_names or (), source.columns, strict=True)))
+    for feature in features:
+        if feature in numbers:
+            yield table, *numbers[feature]
 
 
 def _sample(table: CsvTable, column: int) -> str | None:

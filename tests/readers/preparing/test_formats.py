@@ -12,8 +12,9 @@ import polars as pl
 import pytest
 
 from dcsvm_dask import api
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.readers.open import open_source
+from dcsvm_dask.readers.preparing import json_lines
 from dcsvm_dask.storage.dataset import DataSet
 
 RNG = np.random.default_rng(0)
@@ -253,3 +254,25 @@ def test_a_table_without_features_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"+  nan,\n-.,")
     with pytest.raises(InputError, match="no column is left for features, beside the label"):
         open_source(str(path))
+
+
+def test_a_key_that_comes_late_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_lines, "LOOKED_AT", 3)
+    lines = [f'{{"a": {k}, "y": "{k % 2}"}}' for k in range(6)]
+    late = '{"a": 6, "late": 1.5, "y": "0"}'
+    (tmp_path / "t.jsonl").write_text("\n".join([*lines, late]))
+    with pytest.raises(InputError, match=r"line 7: has the key 'late', which none of the first 3"):
+        taken(tmp_path / "t.jsonl", tmp_path)
+    (tmp_path / "t.jsonl").write_text("\n".join([late, *lines]))
+    data = taken(tmp_path / "t.jsonl", tmp_path, missing="median")
+    assert data.feature_names == ["a", "late"]
+
+
+def test_dots_of_targets_may_separate_thousands(tmp_path: Path) -> None:
+    prices = ["850", "42.202", "1.500", "77"] * 10
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "".join(f"{k}.5,{price}\n" for k, price in enumerate(prices)))
+    with pytest.warns(DcsvmWarning, match="the column 'y' with a dot, such as '42.202', all have"):
+        taken(path, tmp_path, task="regression", label="y")
+    path.write_text(path.read_text() + "99.5,3.25\n")  # a decimal
+    taken(path, tmp_path, task="regression", label="y", overwrite=True)
