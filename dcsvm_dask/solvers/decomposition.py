@@ -49,6 +49,8 @@ _WORTH = 3
 _STAGNANT = 0.5
 # Rounds in a row that may end no nearer to the answer.
 _STALLS = 20
+# Rows up to which sets have float64 matrices after float32 has led to a standstill.
+_FLOAT64_ROWS = 2048
 
 
 def solve_decomposition(
@@ -169,6 +171,8 @@ class _Decomposition:
         self.F = self.linear = problem.dual.p
         self.memory = MatrixMemory(min(size, len(self.beta))) if memory is None else memory
         self.scratch = Scratch()
+        self.in_float64 = False
+        """Whether matrices of sets are in float64, where float32 has led nowhere."""
 
     def start(self, *, known: bool, bias: float | None) -> None:
         """Find the gradient at the start; `known`: one that was given needs no linear term."""
@@ -211,6 +215,7 @@ class _Decomposition:
                 target = self.tol  # one set is all that there is to do
             F, dual = F[active], dual[active]
             least, idle, noise = violation, 0, self._rounding()
+            fallen = lowest = 0.0
             while violation > target and n_iter < limit and going and idle < _STALLS:
                 steps, fall = self._round(active, F, dual, violation, target, limit - n_iter)
                 n_iter += steps
@@ -218,8 +223,12 @@ class _Decomposition:
                 last = violation
                 violation, F, dual = problem.look(beta, self.F, active)
                 self._widen(violation / last, steps)
-                idle = 0 if fall > noise or violation < least else idle + 1
-                least = min(least, violation)
+                # Rounds that undo each other get nowhere.
+                fallen += fall
+                idle = 0 if fallen > lowest + noise or violation < least else idle + 1
+                least, lowest = min(least, violation), max(lowest, fallen)
+                if idle == _STALLS and len(active) <= _FLOAT64_ROWS and not self.in_float64:
+                    self.in_float64, idle = True, 0
                 if callback is not None:
                     going = not callback(n_iter, violation)
                 if steps == 0:
@@ -272,17 +281,16 @@ class _Decomposition:
         rows = rows[order]
         part = len(rows) < len(active)
         enough = max(0.5 * target, _INNER * violation if part else 0.0)
-        memory = self.memory.take()
-        K, values = counted_kernel_matrix(
-            self.kernel,
-            self.X[rows],
-            least=1e-3 * self.budget,
-            threads=self.threads,
-            memory=memory,
-        )
+        how: dict[str, Any] = {"least": 1e-3 * self.budget, "threads": self.threads}
+        if self.in_float64:
+            K, values = counted_kernel_matrix(self.kernel, self.X[rows], dtype=np.float64, **how)
+            found = self._solve_set(K, dual, rows, enough, target, limit)
+        else:
+            memory = self.memory.take()
+            K, values = counted_kernel_matrix(self.kernel, self.X[rows], memory=memory, **how)
+            found = self._solve_set(K, dual, rows, enough, target, limit)
+            self.memory.give_back(memory)
         self.values += values
-        found = self._solve_set(K, dual, rows, enough, target, limit)
-        self.memory.give_back(memory)
         self.fallbacks += found.fallbacks
         step = np.zeros_like(beta)
         step[rows] = found.beta - beta[rows]

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.datasets import make_classification
 
 from dcsvm_dask import solvers
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.solvers import decomposition
-from tests.svc import solve_decomposition, solve_smo, violation_box, violation_pair
+from tests.svc import solve_decomposition, solve_smo, solve_whole, violation_box, violation_pair
 
 
 @pytest.mark.parametrize("equality", [False, True])
@@ -49,6 +50,27 @@ def test_same_answer_as_with_the_whole_matrix(
         assert abs(y @ found.alpha) < 1e-9
         assert found.bias == pytest.approx(whole.bias, abs=1e-3)
     assert values > 300**2
+
+
+def test_rounds_that_undo_each_other_end(make_svc: ModuleType) -> None:
+    """Rows on a line are nearly dependent: float32 matrices lead to and fro between two points."""
+    X, labels = make_classification(
+        3000,
+        1,
+        n_informative=1,
+        n_redundant=0,
+        n_repeated=0,
+        n_clusters_per_class=1,
+        flip_y=0.2,
+        random_state=1,
+    )
+    X, y = X.astype(np.float32), np.where(labels == 1, 1.0, -1.0)
+    C = 100.0 * 1500 / np.where(y > 0, (y > 0).sum(), (y < 0).sum())
+    kernel, tol = Kernel("rbf", gamma=1.0), 1e-6
+    found, _ = solve_whole(kernel, X, y, C, equality=True, tol=tol)
+    assert found.converged
+    gradient = y * (make_svc.rbf(X, X, 1.0) @ (y * found.alpha)) - 1.0
+    assert violation_pair(gradient, found.alpha, y, C) <= 1.2 * tol
 
 
 def test_warm_start_with_a_known_gradient_computes_little(
