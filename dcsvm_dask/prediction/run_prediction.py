@@ -29,6 +29,7 @@ from dcsvm_dask.prediction.repeated_rows import RepeatedRows
 from dcsvm_dask.prediction.trained_on import trained_on_note
 from dcsvm_dask.readers.kept import KeptColumns, open_kept
 from dcsvm_dask.readers.outside import outside_line
+from dcsvm_dask.readers.preparing.cell_counts import cells_line
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.calls import results
 from dcsvm_dask.runtime.compilation import announced, warm_up
@@ -79,7 +80,7 @@ def decision_values(
     rows = open_batches(X, Preparation.read(run), labelled=False, encoding=encoding)
     with closing(decided(run, rows, choice, execution, Announcer(run.place.url, []))) as found:
         values = [_sorted(block.values, sort_quantiles) for block, _ in found]
-    _warn_of_outside(rows, sum(map(len, values)))
+    _warn_of_cells(rows, sum(map(len, values)))
     for note in _notes(rows):
         warnings.warn(DcsvmWarning(note), stacklevel=3)
     return np.concatenate(values) if values else np.zeros((0, len(outputs)) if outputs else 0)
@@ -197,7 +198,7 @@ def evaluate(
         of_targets = _evaluate_targets(
             run, rows, choice, execution, announcer, sort_quantiles, repeated
         )
-        _warn_of_outside(rows, of_targets["n_rows"])
+        _warn_of_cells(rows, of_targets["n_rows"])
         of_targets["notes"] = _notes_of_scored(run, data, rows, of_targets["n_rows"], repeated)
         return {**of_targets, "sorted": sort_quantiles} if outputs else of_targets
     scores = Scores(prepared.classes)
@@ -213,7 +214,7 @@ def evaluate(
                 repeated.update(batch.read())
             seconds += block.seconds
     result = scores.result()
-    _warn_of_outside(rows, result["n_rows"])
+    _warn_of_cells(rows, result["n_rows"])
     confusion = np.array(result["confusion"]["matrix"])
     lost = missed(prepared.classes, np.diag(confusion).tolist(), confusion.sum(axis=1).tolist())
     said = [told_of_missed(lost, "evaluated rows")] if lost else []
@@ -353,11 +354,12 @@ def _shortfall(run: RunFolder, choice: Choice) -> str:
     return f"; NOT converged: violation {violation:.2g}, tol {tol:g}" if violation > tol else ""
 
 
-def _warn_of_outside(rows: StoredRows | SentRows, n_rows: int) -> None:
-    """Warn the caller of `Run.predict` or the like of rows far outside of the training rows."""
-    said = outside_line(rows.outside, n_rows)
-    if said is not None:
-        warnings.warn(DcsvmWarning(f"{rows.name}: {said}"), stacklevel=4)
+def _warn_of_cells(rows: StoredRows | SentRows, n_rows: int) -> None:
+    """Warn the caller of `Run.predict` or the like of cells that the training rows are unlike."""
+    unknown = {**rows.cells.to_json(), "filled": {}}
+    for said in (cells_line(unknown), outside_line(rows.outside, n_rows)):
+        if said is not None:
+            warnings.warn(DcsvmWarning(f"{rows.name}: {said}"), stacklevel=4)
 
 
 def _notes(rows: StoredRows | SentRows) -> list[str]:

@@ -52,6 +52,21 @@ def test_arrays_and_frames_are_warned_of(run: api.Run) -> None:
         run.evaluate(WINE, execution=HERE)
 
 
+def test_unknown_categories_are_warned_of(tmp_path: Path) -> None:
+    """Empty cells are not: somebody chose what fills them."""
+    frame = WINE.assign(soil=np.where(WINE.index % 2, "clay", "sand"))
+    place = tmp_path / "d.zarr"
+    api.ingest(frame, place, label="target", one_hot=["soil"], missing="median")
+    run = api.train(place, tmp_path / "run", **HOW)
+    later = frame.assign(soil=["chalk"] * 10 + [None] * 10 + ["clay"] * (len(frame) - 20))
+    said = r"10 cells have a category that the training rows do not have \(soil 10\)"
+    with pytest.warns(DcsvmWarning, match=said):
+        run.predict(later, execution=HERE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run.predict(later.iloc[10:], execution=HERE)
+
+
 def test_targets_are_warned_of(tmp_path: Path) -> None:
     run = api.train(WINE, tmp_path / "run", label="alcohol", task="regression", **HOW)
     with pytest.warns(DcsvmWarning, match=SAID):
