@@ -48,6 +48,8 @@ _SIGNS = re.compile(r"[$€£¥]?\s?[+-]?\d[\d.,'\u2019\u00a0\u202f ]*\s?[%$€�
 """Numbers with signs of currencies, per cent, or between thousands."""
 _UNITS = re.compile(_SIGNS.pattern + r"\s?[^\W\d_]{0,4}")
 """Those, or numbers with a unit; some codes look like these."""
+_DATES = re.compile(r"\d{1,4}([-/. ])(\d{1,2}|[A-Za-z]{3,9})\1\d{1,4}\b.*")
+"""What looks like dates, perhaps with times."""
 MOST_WORDS = 100_000
 """Distinct words of a column that are counted."""
 
@@ -303,6 +305,11 @@ def _needs(facts: ColumnFacts, *, signed: bool) -> str:
             f"give --drop {name}, or where they are categories --one-hot {name}"
         )
     held = f"{_counted(facts)}, such as {sample}"
+    if all(map(_DATES.fullmatch, facts.words)):
+        return (
+            f"holds what may be dates, of a form that is not read ({held}): write them as "
+            f"2024-01-31 or 2024-01-31 15:00:00 and give --dates parts, or give --drop {name}"
+        )
     if facts.has_many or len(facts.words) > MANY_CATEGORIES:
         return (
             f"holds words ({held}): give --drop {name}, or --one-hot {name} (a feature for each), "

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from dcsvm_dask import api
+from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.preparing.dates import (
     DATE_FORMATS,
     DAYS,
@@ -62,3 +65,13 @@ def test_days_that_do_not_exist_are_no_dates(cell: str) -> None:
         parts, wrong = date_parts(pa.array([cell, None]), form)
         assert wrong.tolist() == [True, False]
         assert np.isnan(parts).all()
+
+
+@pytest.mark.parametrize("cell", ["2024-05-23 10:36:00.835042", "1.2.24 5 Uhr", "2024-31-12"])
+def test_a_form_that_is_not_read_is_no_word(cell: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,day,y\n" + "".join(f"{k},{cell},{k % 2}\n" for k in range(9)))
+    said = "'day'.* may be dates, of a form that is not read .* --dates parts, or give --drop day"
+    for how in ({}, {"dates": "parts"}):
+        with pytest.raises(InputError, match=said):
+            api.ingest(path, tmp_path / "d.zarr", label="y", **how)
