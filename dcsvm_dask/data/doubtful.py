@@ -65,8 +65,6 @@ def doubts_of(
             texts += getattr(source, "doubts", ())
             texts += thousands_doubts(source, survey.mixed())
             texts += [_of_labels(labels), _of_classes(classes, counts)]
-            if sample is not None and codes is None:
-                texts += thousands_doubts_of_target(source, np.asarray(sample.read()[1], float))
             if sample is not None:
                 texts += _of_sample(source, survey, sample, codes)
     return [f"{masked(source.name)}: {text}" for text in texts if text is not None]
@@ -113,10 +111,10 @@ def _of_sample(
     reading: Any = getattr(source, "reading", None)
     is_text = getattr(reading, "separator", None) is not None
     texts: list[str | None] = [
-        *told_of_sentinels(found, source.feature_names, is_text=is_text, is_all=sample.is_all)
+        *told_of_sentinels(found, source.feature_names, is_text=is_text, is_all=sample.is_all),
     ]
     if codes is None:
-        return texts
+        return [*texts, *thousands_doubts_of_target(source, labels)]
     # Row numbers and identifiers, of which a sorted table has such, are named already.
     named = {*survey.index_like(source.feature_names), *survey.id_like(source.feature_names)}
     columns = [one for one in columns_of(source) if one[1].start not in named]

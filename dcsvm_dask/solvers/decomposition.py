@@ -172,7 +172,7 @@ class _Decomposition:
         self.memory = MatrixMemory(min(size, len(self.beta))) if memory is None else memory
         self.scratch = Scratch()
         self.in_float64 = False
-        """Whether matrices of sets are in float64, where float32 has led nowhere."""
+        """Whether matrices of small sets are in float64, where float32 has led nowhere."""
 
     def start(self, *, known: bool, bias: float | None) -> None:
         """Find the gradient at the start; `known`: one that was given needs no linear term."""
@@ -215,7 +215,7 @@ class _Decomposition:
                 target = self.tol  # one set is all that there is to do
             F, dual = F[active], dual[active]
             least, idle, noise = violation, 0, self._rounding()
-            fallen = lowest = 0.0
+            fallen = most = 0.0
             while violation > target and n_iter < limit and going and idle < _STALLS:
                 steps, fall = self._round(active, F, dual, violation, target, limit - n_iter)
                 n_iter += steps
@@ -225,8 +225,8 @@ class _Decomposition:
                 self._widen(violation / last, steps)
                 # Rounds that undo each other get nowhere.
                 fallen += fall
-                idle = 0 if fallen > lowest + noise or violation < least else idle + 1
-                least, lowest = min(least, violation), max(lowest, fallen)
+                idle = 0 if fallen > most + noise or violation < least else idle + 1
+                least, most = min(least, violation), max(most, fallen)
                 if idle == _STALLS and len(active) <= _FLOAT64_ROWS and not self.in_float64:
                     self.in_float64, idle = True, 0
                 if callback is not None:
@@ -282,7 +282,7 @@ class _Decomposition:
         part = len(rows) < len(active)
         enough = max(0.5 * target, _INNER * violation if part else 0.0)
         how: dict[str, Any] = {"least": 1e-3 * self.budget, "threads": self.threads}
-        if self.in_float64:
+        if self.in_float64 and len(rows) <= _FLOAT64_ROWS:
             K, values = counted_kernel_matrix(self.kernel, self.X[rows], dtype=np.float64, **how)
             found = self._solve_set(K, dual, rows, enough, target, limit)
         else:

@@ -43,7 +43,7 @@ def test_the_share_is_that_of_the_time_where_the_violation_falls_steadily(
 def test_the_share_does_not_fall_where_the_violation_rises(monkeypatch: pytest.MonkeyPatch) -> None:
     found = shares(monkeypatch, (1.0, 1.0), (2.0, 0.01), (3.0, 0.1), (4.0, 10.0))
     assert found == sorted(found)
-    assert found[-1] < 1.0
+    assert found[-1] < MOST_TOLD
 
 
 def test_a_violation_that_is_not_known_yet_is_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:

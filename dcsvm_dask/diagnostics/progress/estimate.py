@@ -116,7 +116,7 @@ def stage_left(
     since = min(spent, max(0.0, now - stage.last_event))
     trust = min(1.0, share / TRUSTED) if planned else 1.0
 
-    def left(seconds: float) -> float:  # after so many its share was what is known
+    def left(seconds: float) -> float:  # if its share was reached after so many
         return (1.0 - share) * ((1.0 - trust) * planned + trust * seconds / share)
 
     # Since its latest event it may have gone on as before, or hardly at all.

@@ -279,23 +279,22 @@ def _looked_up(words: Any, known: dict[str, float]) -> NDArray[np.float64]:
     return np.asarray(values[_positions(words, list(known))])
 
 
-def _numbers(words: Sequence[str]) -> list[float] | None:
-    """Return words as numbers; None if one is none, or two are the same one."""
+def _number(word: str | None) -> float | None:
     try:
-        values = [float(word) for word in words]
+        return None if word is None else float(word)
     except ValueError:
         return None
-    return values if len(set(values)) == len(values) else None
 
 
-def _places_of_numbers(words: Any, values: list[float]) -> NDArray[np.int64]:
-    """Return the place of each word's number among some; -1 where it is none of them."""
-    place = {value: k for k, value in enumerate(values)}
-    known: dict[str | None, int] = {}
-    for word in words.unique().to_pylist():
-        number = _numbers([] if word is None else [word])
-        known[word] = place.get(number[0], -1) if number else -1
-    return np.array([known[word] for word in words.to_pylist()], np.int64)
+def _places_of_numbers(words: Any, categories: tuple[str, ...]) -> NDArray[np.int64]:
+    """Return the place of each word's number among those of the categories; -1 where it has none.
+
+    All are -1 where a category is no number, or two are the same one.
+    """
+    place = {_number(category): k for k, category in enumerate(categories)}
+    if None in place or len(place) < len(categories):
+        return np.full(len(words), -1)
+    return np.array([place.get(_number(word), -1) for word in words.to_pylist()], np.int64)
 
 
 def _indicators(words: Any, categories: tuple[str, ...]) -> NDArray[np.float64]:
@@ -305,9 +304,7 @@ def _indicators(words: Any, categories: tuple[str, ...]) -> NDArray[np.float64]:
     """
     places = _positions(words, list(categories))
     if (places < 0).any():
-        values = _numbers(categories)
-        if values is not None:
-            places = np.where(places < 0, _places_of_numbers(words, values), places)
+        places = np.where(places < 0, _places_of_numbers(words, categories), places)
     found = np.zeros((len(places), len(categories)))
     rows = np.flatnonzero(places >= 0)
     found[rows, places[rows]] = 1.0
