@@ -36,6 +36,8 @@ class Column:
         The features of a missing cell; None: they are NaN, and so are the outputs.
     indicator : bool
         Whether a further feature says which cells are missing.
+    by_number : bool
+        Whether the words are numbers, each of which has a code as 1 and as 1.0.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Column:
     missing: Sequence[str] = field(default=())
     fill: NDArray[np.float64] | None = None
     indicator: bool = False
+    by_number: bool = False
 
     def features(self, graph: Graph) -> list[str]:
         """Add the features to a graph, and return their names: float64, shape (N, width)."""

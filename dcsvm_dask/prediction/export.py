@@ -288,6 +288,8 @@ def export_onnx(run: RunFolder, target: Location, *, overwrite: bool = False) ->
         )
     if any(one.codes is not None for one in columns):
         notes.append("give words without blanks around them, which the graph does not strip")
+    if any(one.by_number for one in columns):
+        notes.append("give categories that are numbers as 1 or 1.0: the graph knows no other form")
     if fill is not None:
         notes.append("the graph fills in medians where a value is NaN")
     if own is not None and not columns:

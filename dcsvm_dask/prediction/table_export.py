@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.models.onnx_table import Column
 from dcsvm_dask.readers.preparing.cells import FLAGS
-from dcsvm_dask.readers.preparing.encoders import DATE, FLAG, NUMBER, ONE_HOT, Encoder
+from dcsvm_dask.readers.preparing.encoders import (
+    DATE,
+    FLAG,
+    NUMBER,
+    ONE_HOT,
+    Encoder,
+    places_of_numbers,
+)
 from dcsvm_dask.readers.preparing.preparation import ColumnPreparation
 
 Vector = NDArray[np.float64]
@@ -43,8 +50,30 @@ def _inputs(encoder: Encoder, empty: Sequence[str]) -> Iterator[Column]:
             for form in (word, word.upper(), word.capitalize())
         }
     categories = len(codes) if encoder.kind == ONE_HOT else 0
+    forms = _forms_of_numbers(encoder.words) if categories else {}
     other = -1.0 if categories else np.nan  # a word never met has zeros
-    yield Column(name, codes, other, categories, empty, next(fills), encoder.indicator)
+    yield Column(
+        name,
+        {**forms, **codes},
+        other,
+        categories,
+        empty,
+        next(fills),
+        encoder.indicator,
+        by_number=bool(forms),
+    )
+
+
+def _forms_of_numbers(categories: Sequence[str]) -> dict[str, float]:
+    """Return the codes of categories that are numbers as pandas and Python write these.
+
+    A graph looks words up and cannot compare their numbers, so that 1 and 1.0 are two words.
+    """
+    return {
+        form: float(k)
+        for number, k in places_of_numbers(categories).items()
+        for form in (repr(number), f"{number:.0f}" if number.is_integer() else repr(number))
+    }
 
 
 def _fills(encoder: Encoder) -> Iterator[Vector | None]:

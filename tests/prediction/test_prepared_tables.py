@@ -201,6 +201,26 @@ def test_an_onnx_graph_takes_the_columns_of_the_table(
     np.testing.assert_allclose(decision, wanted, atol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", [str, float, int])
+def test_an_onnx_graph_finds_categories_that_are_numbers(dtype: Any, tmp_path: Path) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx")
+    frame = table()[["age", "answer"]].assign(job=table()["age"] % 3 + 1)
+    api.ingest(frame.astype({"job": int}), tmp_path / "d.zarr", one_hot=["job"], label="answer")
+    run = api.train(tmp_path / "d.zarr", tmp_path / "run", C=10.0, **HOW)
+    done = run.export(tmp_path / "m.onnx", format="onnx")
+    assert any("categories that are numbers as 1 or 1.0" in note for note in done["notes"])
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
+    rows = frame.astype({"job": int}).astype({"job": dtype})
+    assert rows["job"].astype(str).nunique() == 3
+    inputs = columns_for_onnx(rows.assign(day="2024-01-05"), session)
+    (decision,) = session.run(["decision"], inputs)
+    wanted = run.decision_function(rows, execution=HERE)
+    np.testing.assert_allclose(decision, wanted, atol=1e-4)
+    other = run.decision_function(frame.assign(job=2), execution=HERE)
+    assert np.abs(wanted - other).max() > 0.1  # the job counts
+
+
 @pytest.mark.parametrize("scale", ["auto", "none"])
 def test_an_onnx_graph_fills_in_medians(scale: str, tmp_path: Path) -> None:
     onnxruntime = pytest.importorskip("onnxruntime")

@@ -286,15 +286,22 @@ def _number(word: str | None) -> float | None:
         return None
 
 
-def _places_of_numbers(words: Any, categories: tuple[str, ...]) -> NDArray[np.int64]:
-    """Return the place of each word's number among those of the categories; -1 where it has none.
+def places_of_numbers(categories: Sequence[str]) -> dict[float, int]:
+    """Return the place of each category by its number.
 
-    All are -1 where a category is no number, or two are the same one.
+    It is empty where a category is no number, or two are the same one: then categories are words.
     """
     place = {_number(category): k for k, category in enumerate(categories)}
     if None in place or len(place) < len(categories):
-        return np.full(len(words), -1)
-    return np.array([place.get(_number(word), -1) for word in words.to_pylist()], np.int64)
+        return {}
+    return {number: k for number, k in place.items() if number is not None}
+
+
+def _places_by_number(words: Any, categories: tuple[str, ...]) -> NDArray[np.int64]:
+    """Return the place of each word's number among the categories; -1 where it has none."""
+    place = places_of_numbers(categories)
+    found = (None if not place else _number(word) for word in words.to_pylist())
+    return np.array([-1 if one is None else place.get(one, -1) for one in found], np.int64)
 
 
 def _indicators(words: Any, categories: tuple[str, ...]) -> NDArray[np.float64]:
@@ -304,7 +311,7 @@ def _indicators(words: Any, categories: tuple[str, ...]) -> NDArray[np.float64]:
     """
     places = _positions(words, list(categories))
     if (places < 0).any():
-        places = np.where(places < 0, _places_of_numbers(words, categories), places)
+        places = np.where(places < 0, _places_by_number(words, categories), places)
     found = np.zeros((len(places), len(categories)))
     rows = np.flatnonzero(places >= 0)
     found[rows, places[rows]] = 1.0
