@@ -12,6 +12,7 @@ import dcsvm_dask
 
 PACKAGE = Path(dcsvm_dask.__file__).parent
 ROOMS = (
+    "absent",
     "masking",
     "errors",
     "checks",

@@ -16,6 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from dcsvm_dask.absent import no_such
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.registry import METHODS
 from dcsvm_dask.models.model import LEVEL_MODES
@@ -202,6 +203,8 @@ class File:
         try:
             self.text = path.read_bytes().decode("utf-8")
             self.content: dict[str, Any] = tomllib.loads(self.text)
+        except FileNotFoundError as error:
+            raise InputError(f"{path}: {no_such('file', str(path))}") from error
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from error
         except (ValueError, RecursionError) as error:  # no UTF-8, a number of 5000 digits

@@ -22,6 +22,7 @@ import fsspec
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.absent import no_such
 from dcsvm_dask.errors import AccessError, InputError, UnreachableError
 from dcsvm_dask.masking import has_credentials
 from dcsvm_dask.readers.encoding import AsUtf8, check_utf8, decode_head, find_encoding
@@ -160,7 +161,7 @@ def plain_errors(path: str) -> Iterator[None]:
         cause = error.__cause__  # fsspec raises the same if a web server does not answer
         if is_url(path) and isinstance(cause, OSError) and is_out_of_reach(cause):
             raise UnreachableError(f"{path}: cannot be reached: {cause}") from cause_of(error, path)
-        raise InputError(f"{path}: there is no such file") from cause_of(error, path)
+        raise InputError(f"{path}: {no_such('file', path)}") from cause_of(error, path)
     except IsADirectoryError as error:
         raise InputError(f"{path}: is a folder; a file is needed") from cause_of(error, path)
     except PermissionError as error:

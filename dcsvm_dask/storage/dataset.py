@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.absent import no_such
 from dcsvm_dask.errors import AccessError, InputError
 from dcsvm_dask.masking import has_credentials
 from dcsvm_dask.readers.labels import Label
@@ -456,4 +457,5 @@ def _find(place: Location) -> tuple[Location, str, dict[str, Any]]:
         raise InputError(
             f"{place}: not a data set (or its ingest did not end); make one with dcsvm ingest"
         )
-    raise InputError(f"{place}: no data set there; make one with dcsvm ingest")
+    remedy = "check the path, or make one with dcsvm ingest"
+    raise InputError(f"{place}: no data set there: {no_such('file or folder', place.url, remedy)}")

@@ -122,7 +122,7 @@ def test_unknown_commands_and_missing_words() -> None:
 @pytest.mark.parametrize(
     ("data", "options", "words"),
     [
-        ("absent.zarr", "", "no data set there; make one with dcsvm ingest"),
+        ("absent.zarr", "", "check the path, or make one with dcsvm ingest"),
         ("file", "", "not a data set"),
         ("file/d.zarr", "", "no data set there"),
         ("d.zarr/test", "", "has no part 'test'"),
@@ -242,7 +242,7 @@ def test_memory_places_need_this_process(home: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (None, "cannot be read: No such file or directory"),
+        (None, "there is no such file; check the path"),
         ("[data", "is not TOML"),
         ("\xff", "is not TOML"),
         ("[data]\nsource = 'a'\n", "must have [data], [method], [output]"),

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import yaml
 
+from dcsvm_dask.absent import no_such
 from dcsvm_dask.errors import InputError
 
 LOCAL, SSH = "local", "ssh"
@@ -114,7 +115,7 @@ def read_documents(name: str) -> list[Any]:
     try:
         return list(yaml.safe_load_all(Path(name).read_text(encoding="utf-8")))
     except (FileNotFoundError, IsADirectoryError) as error:
-        raise InputError(f"{name}: there is no such file") from error
+        raise InputError(f"{name}: {no_such('file', str(name))}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{name}: is not YAML: {error}") from error
     except yaml.MarkedYAMLError as error:
