@@ -17,6 +17,7 @@ from dcsvm_dask.diagnostics.search_doubts import NO_BETTER, is_constant, told_of
 from dcsvm_dask.errors import InputError, Terminated
 from dcsvm_dask.methods.registry import BEGUN
 from dcsvm_dask.models.scores import standard_error
+from dcsvm_dask.pipeline.data_checks import check_varying
 from dcsvm_dask.pipeline.rounds import Scored, choose, edges, training_seconds
 from dcsvm_dask.pipeline.searching import scoring_of
 from dcsvm_dask.pipeline.training import Training
@@ -204,6 +205,7 @@ def _read(
         if "test" not in data.parts:
             raise InputError(f"{folder.place}: no rows are held out; give a test fraction")
         Training(class_weight=own["class_weight"]).settle(data)
+        check_varying(data)
         if _score_of(data, own) == AUC and 0 in data.open_part("test").counts:
             raise InputError("scoring: auc needs held-out rows of both classes")
     except InputError:

@@ -66,6 +66,22 @@ def check_one_class(data: DataSet) -> None:
         )
 
 
+def check_varying(data: DataSet) -> None:
+    """Refuse rows whose features are all constant: all rows would be one, of any C and gamma.
+
+    Of sets whose ranges are not those of all features nothing is known.
+    """
+    if not data.ranges or len(data.ranges) < data.n_features:
+        return
+    if all(low == high for low, high in data.ranges):
+        what = "its only feature has" if data.n_features == 1 else "every feature has"
+        raise InputError(
+            f"{data.url}: {what} the same value in all rows, so that nothing can be learned from "
+            "it; look up which columns are features and how numbers are written (--label, --drop, "
+            "--columns, --decimal)"
+        )
+
+
 def check_largest(data: DataSet, most: float) -> None:
     """Refuse rows with a feature above the largest size that a method takes.
 

@@ -16,6 +16,7 @@ from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.search.graph import BLOCK_ROWS, METHOD, Search
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.pipeline.data_checks import check_varying
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.tasks import (
@@ -97,6 +98,7 @@ def settle(
             f"{', '.join(sorted(others))}: the {kernel.name} kernel has no such parameter"
         )
     task = trained.get("task", "auto")
+    check_varying(data)
     task = data.task if task == "auto" else task
     novelty = task == ONE_CLASS
     of_nu = novelty or trained.get("svm_type") == "nu"
@@ -129,7 +131,8 @@ def settle(
     settings, goals, shape = training.settle(data, holdout=held_out > 0)
     if shape.n_variables < made.least_rows:
         raise InputError(
-            f"{data.url}: has {shape.n_variables} distinct rows, too few for {made.folds} folds"
+            f"{data.url}: has {shape.n_variables} distinct rows, too few for {made.folds} folds; "
+            "give more rows, or ones with more features, or fewer folds"
         )
     # Twice as many as are needed: they differ in size.
     many = () if shape.n_variables <= rows else (math.ceil(2 * shape.n_variables / rows),)

@@ -223,6 +223,16 @@ def test_a_table_that_cannot_be_read_leaves_nothing(bank: Path, tmp_path: Path) 
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_features_that_are_all_constant_are_refused_before_the_search(
+    task: str, tmp_path: Path
+) -> None:
+    rows = np.tile([3.0, 0.1], (100, 1)), np.arange(100) % 2
+    with pytest.raises(InputError, match=r"every feature has the same value in all rows.*--label"):
+        api.easy(rows, tmp_path / "out", task=task, **HOW)
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_breast_cancer
 
 from dcsvm_dask import api
@@ -104,6 +105,19 @@ def test_impossible_words_are_refused(
 ) -> None:
     with pytest.raises(InputError, match=said):
         options_of(data, words, **options)
+
+
+def test_rows_that_cannot_be_told_apart_are_refused(tmp_path: Path) -> None:
+    same = api.ingest((np.full((20, 1), 7.0), np.arange(20) % 2), tmp_path / "same.zarr")
+    with pytest.raises(InputError, match="its only feature has the same value in all rows"):
+        options_of(same, {})
+    few = api.ingest((np.arange(20)[:, None] // 10, np.arange(20) % 2), tmp_path / "few.zarr")
+    with pytest.raises(InputError, match=r"4 distinct rows, too few for 5 folds; give more rows"):
+        options_of(few, {}, folds=5)
+    sparse_rows = sparse.csr_array(np.tile([0.0, 0.0, 2.0], (20, 1)))
+    same = api.ingest((sparse_rows, np.arange(20) % 2), tmp_path / "sparse.zarr")
+    with pytest.raises(InputError, match="every feature has the same value in all rows"):
+        options_of(same, {})
 
 
 @pytest.mark.parametrize("rows", ["a", 3, 100.5, True])
