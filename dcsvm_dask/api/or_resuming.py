@@ -103,13 +103,9 @@ def train_or_resume(
     training = as_begun(training, str(header["settings"].get("method")))
     differing = differences(training, dataset, header, holdout)
     if differing:
-        told = "; ".join(
-            f"{name.replace('_', '-')} {shown(before)}, now {shown(now)}"
-            for name, (before, now) in differing.items()
-        )
         raise InputError(
-            f"{place}: was begun otherwise ({told}); give what it was begun with, or name another "
-            "run"
+            f"{place}: was begun otherwise ({in_words(differing)}); give what it was begun with, "
+            "or name another run"
         )
     return resume(place, data=dataset.url, **how, **training.goals.to_json())
 
@@ -155,6 +151,14 @@ def differences(
     if held_out != header.get("holdout"):
         found["holdout"] = (header.get("holdout"), held_out)
     return found
+
+
+def in_words(differing: dict[str, tuple[Any, Any]], *, as_options: bool = True) -> str:
+    """Return the result of `differences` in a sentence, with names as options of commands."""
+    return "; ".join(
+        f"{name.replace('_', '-') if as_options else name} {shown(before)}, now {shown(now)}"
+        for name, (before, now) in differing.items()
+    )
 
 
 def shown(value: Any) -> str:

@@ -8,6 +8,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from dcsvm_dask.api.or_resuming import in_words
 from dcsvm_dask.api.resuming import resume
 from dcsvm_dask.api.run import Run
 from dcsvm_dask.api.training import train
@@ -143,9 +144,11 @@ def _refuse_other(planned: Planned, dataset: DataSet, file: str | os.PathLike[st
         raise InputError(f"{planned.name}: {error}" if planned.name else str(error)) from error
     if not (place / "run.json").exists():
         return
-    if not planned.training.began(RunFolder.open(place).header["settings"], dataset):
+    others = planned.training.differences(RunFolder.open(place).header["settings"], dataset)
+    if others:
+        told = in_words(others, as_options=False)
         raise InputError(
-            f"{place}: was begun with other parameters than {file} has now; "
+            f"{place}: was begun with other parameters than {file} has now ({told}); "
             "name another run in [output], or delete that folder"
         )
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask import api
 from dcsvm_dask.api.ingesting import data_for_run, data_place
-from dcsvm_dask.api.or_resuming import differences
+from dcsvm_dask.api.or_resuming import differences, in_words
 from dcsvm_dask.api.warned import narrow_left_to_caller
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking, given_rows
@@ -32,6 +32,9 @@ from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.node import Committed
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.tasks import checked_quantiles, is_several, task_and_type, words_of_task
+
+OWN_NAMES = {"seed": "random_state"}
+"""Parameters of a run that estimators call otherwise."""
 
 
 def training_parameters(estimator: Any, kernel: Kernel) -> dict[str, Any]:
@@ -282,8 +285,13 @@ def _refuse_others(
         given = api.ingest((X, y), Path(folder) / "data.zarr", **taken).fingerprint
     if given != data.fingerprint or given != header["data"]["fingerprint"]:
         raise InputError(f"run: {target} was begun with other data; name another folder.")
-    if differences(Training.of(words), data, header, None):
-        raise InputError(f"run: {target} was begun with other parameters; name another folder.")
+    differing = differences(Training.of(words), data, header, None)
+    if differing:
+        own = {OWN_NAMES.get(name, name): values for name, values in differing.items()}
+        raise InputError(
+            f"run: {target} was begun with other parameters ({in_words(own, as_options=False)}); "
+            "give what it was begun with, or name another folder."
+        )
 
 
 def reached(run: RunFolder) -> tuple[Choice, Committed, Model]:

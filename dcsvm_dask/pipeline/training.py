@@ -217,15 +217,10 @@ class Training(TrainingParameters):
         rule = "1 / features" if self.gamma == "auto" else "1 / (features x variance of X)"
         return f"gamma is {self.gamma_for(data):.6g} by the rule {self.gamma}: {rule}"
 
-    def began(self, settings: dict[str, Any], data: DataSet) -> bool:
-        """Whether a run with these settings, as its header has them, is this training of the data.
+    def differences(self, settings: dict[str, Any], data: DataSet) -> dict[str, tuple[Any, Any]]:
+        """Return in what a run with these settings, as its header has them, was begun otherwise.
 
         Sizes that were not given (of blocks, working sets and chunks) are those that it began with.
-        """
-        return not self.differences(settings, data)
-
-    def differences(self, settings: dict[str, Any], data: DataSet) -> dict[str, tuple[Any, Any]]:
-        """Return in what a run was begun otherwise; see `began`.
 
         Returns
         -------

@@ -121,8 +121,9 @@ def test_threads_do_not_change_a_bit_of_a_run(rows: Any, trees: None) -> None:
 def test_what_a_run_was_begun_with_has_to_be_given_again(rows: Any, tmp_path: Path) -> None:
     X, y = rows
     DCSVC(**WORDS, run=tmp_path / "run").fit(X[:300], y[:300])
-    with pytest.raises(InputError, match="begun with other parameters"):
-        DCSVC(C=9.0, gamma=8.0, run=tmp_path / "run").fit(X[:300], y[:300])
+    told = f"C {WORDS['C']}, now 9.5; random_state 0, now 3"
+    with pytest.raises(InputError, match=rf"begun with other parameters \({told}\); give what it"):
+        DCSVC(**{**WORDS, "C": 9.5, "random_state": 3}, run=tmp_path / "run").fit(X[:300], y[:300])
     with pytest.raises(InputError, match="begun with other data"):
         DCSVC(**WORDS, run=tmp_path / "run").fit(X[:299], y[:299])
 

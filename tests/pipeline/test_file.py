@@ -188,7 +188,10 @@ def test_another_goal_goes_on_and_other_parameters_are_refused(file: Path) -> No
     [run] = api.run_pipeline(file, execution=IN_PROCESS, quiet=True)
     assert run.status()["model"].startswith("model-")
     file.write_text(text.replace("C = 4", "C = 5"))
-    with pytest.raises(InputError, match=r"was begun with other parameters than .*p.toml has now"):
+    with pytest.raises(
+        InputError,
+        match=r"was begun with other parameters than .*p.toml has now \(C 4.0, now 5.0\)",
+    ):
         api.run_pipeline(file, execution=IN_PROCESS, quiet=True)
     assert run.status()["state"] == "complete"
 

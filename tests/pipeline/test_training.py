@@ -164,8 +164,8 @@ def test_a_run_of_an_older_version_is_the_same_training() -> None:
     training, data = Training(gamma=2.0), data_of(100)
     settings = training.settle(data)[0].to_json()
     del settings["multiclass"]
-    assert training.began(settings, data)
-    assert not Training(gamma=3.0).began(settings, data)
+    assert not training.differences(settings, data)
+    assert Training(gamma=3.0).differences(settings, data)
 
 
 @pytest.mark.parametrize(
