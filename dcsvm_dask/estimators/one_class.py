@@ -44,7 +44,7 @@ warm_start, stop_at, time_budget, run, client, callbacks, random_state, n_jobs
 
     Attributes
     ----------
-    offset_ : float
+    offset_ : ndarray, shape (1,)
         rho: `decision_function` is `score_samples` minus this. The blocks of an early model share
         it.
     support_, support_vectors_, n_support_, dual_coef_, intercept_, coef_, n_iter_, objective_, \
@@ -126,7 +126,7 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         self._fit(X, y, sample_weight)
         warned.warn_unsolved([self.fit_status_ == 0], self.tol, self.max_iter)
         if not self.level_:
-            warned.warn_narrow(np.array([self.offset_]), self.tol)
+            warned.warn_narrow(self.offset_, self.tol)
         return self
 
     def _check(self) -> None:
@@ -171,7 +171,7 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
             found = solve_nu(kernel, Z, nothing, variables.C, task, beta=beta, tol=tol, **how)
         chain.before[0] = found.solution
         self._learn(X, variables, kernel, replace(found.solution, bias=-found.multiplier))
-        self.offset_ = float(found.multiplier)
+        self.offset_ = np.array([float(found.multiplier)])
         if not alone:
             warned.warn_isolated(self, kernel, X)
             warned.warn_fallbacks(self.inner, [found.solution])
@@ -181,7 +181,8 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         del record
         # Blocks of a level are solved for a rho that they share.
         model = self.early_model_
-        self.offset_ = -float(self.intercept_[0] if model is None else model.bias[0, 0])
+        bias = self.intercept_[0] if model is None else model.bias[0, 0]
+        self.offset_ = np.array([-float(bias)])
 
     def decision_function(self, X: Any) -> Vector:
         """Return f(x) - rho, above 0 for inliers.
@@ -207,7 +208,7 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         -------
         ndarray, shape (n,), float64
         """
-        return self._values(X) + self.offset_
+        return self._values(X) + float(self.offset_[0])
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return 1 for inliers and -1 for outliers.

@@ -77,7 +77,7 @@ def to_onnx(
         coef, bias = dense(estimator.dual_coef_)[0], float(estimator.intercept_[0])
         return expansion_onnx(estimator._kernel, estimator.support_vectors_, coef, bias, None)
     if isinstance(estimator, DCOneClassSVM):
-        coef, rho = dense(estimator.dual_coef_)[0], float(estimator.offset_)
+        coef, rho = dense(estimator.dual_coef_)[0], float(estimator.offset_[0])
         signs = np.array([-1, 1])
         return expansion_onnx(estimator._kernel, estimator.support_vectors_, coef, -rho, signs)
     if isinstance(estimator, LinearDCSVR):
