@@ -9,7 +9,8 @@ import numpy as np
 
 from dcsvm_dask.data.leaks import columns_of, leaks, told_of_leaks
 from dcsvm_dask.data.row_sample import RowSample
-from dcsvm_dask.data.sentinels import sentinels, told_of_sentinels
+from dcsvm_dask.data.sentinels import CELLS, FEATURES, TEXT, sentinels, told_of_sentinels
+from dcsvm_dask.data.target_leaks import target_leaks, told_of_target_leaks
 from dcsvm_dask.masking import masked
 from dcsvm_dask.numbers import counted
 from dcsvm_dask.readers.columns import listed
@@ -65,8 +66,8 @@ def doubts_of(
             texts += getattr(source, "doubts", ())
             texts += thousands_doubts(source, survey.mixed())
             texts += [_of_labels(labels), _of_classes(classes, counts)]
-            if sample is not None:
-                texts += _of_sample(source, survey, sample, codes)
+        if sample is not None:
+            texts += _of_sample(source, survey, sample, codes)
     return [f"{masked(source.name)}: {text}" for text in texts if text is not None]
 
 
@@ -106,20 +107,24 @@ def _of_sample(
     rows, labels = sample.read()
     if not len(rows):
         return []
-    assert source.feature_names is not None
-    found = sentinels(rows, *survey.limits(rows.shape[1]))
+    names, is_all = source.feature_names, sample.is_all
+    # Columns of svmlight text are counted as its indices are.
+    shown = [f"feature {k}" for k in range(rows.shape[1])] if names is None else names
     reading: Any = getattr(source, "reading", None)
     is_text = getattr(reading, "separator", None) is not None
-    texts: list[str | None] = [
-        *told_of_sentinels(found, source.feature_names, is_text=is_text, is_all=sample.is_all),
-    ]
-    if codes is None:
-        return [*texts, *thousands_doubts_of_target(source, labels)]
+    found = sentinels(rows, *survey.limits(rows.shape[1]))
+    how = TEXT if is_text else FEATURES if names is None else CELLS
+    texts: list[str | None] = [*told_of_sentinels(found, shown, how=how, is_all=is_all)]
     # Row numbers and identifiers, of which a sorted table has such, are named already.
-    named = {*survey.index_like(source.feature_names), *survey.id_like(source.feature_names)}
-    columns = [one for one in columns_of(source) if one[1].start not in named]
+    named = {*survey.index_like(names), *survey.id_like(names)}
+    columns = [one for one in columns_of(source, shown) if one[1].start not in named]
+    drops = names is not None
+    if codes is None:
+        same = target_leaks(rows, labels, columns)
+        texts.append(told_of_target_leaks(same, len(rows), is_all=is_all, drops=drops))
+        return [*texts, *(thousands_doubts_of_target(source, labels) if drops else ())]
     leaking = leaks(rows, np.asarray(codes, np.int64)[labels], columns)
-    return [*texts, told_of_leaks(leaking, len(rows), is_all=sample.is_all)]
+    return [*texts, told_of_leaks(leaking, len(rows), is_all=is_all, drops=drops)]
 
 
 def _called(features: Sequence[int], names: Sequence[str] | None) -> str:

@@ -181,9 +181,11 @@ def ingest(
         _refuse_others(place, overwrite)
         statistics, survey = ScalingStatistics(scale, train_source.name), Survey()
         loss = RoundingLoss()
-        # Collections are read elsewhere, data sets were looked at; only tables name their columns.
+        # Collections are read elsewhere, data sets were looked at; of arrays and svmlight text
+        # those are looked at whose rows are sparse, each feature by itself.
         read_here = not hasattr(train_source, "scan") and not hasattr(train_source, "about")
-        looked_at = read_here and train_source.feature_names is not None
+        named = train_source.feature_names is not None
+        looked_at = read_here and (named or train_source.is_sparse)
         sample = RowSample() if looked_at else None
         split = test_fraction is not None or shuffle
         # With a split the training rows are not known yet, so statistics are computed later.

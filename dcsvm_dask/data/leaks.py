@@ -69,7 +69,7 @@ def leaks(
     return found
 
 
-def told_of_leaks(found: Sequence[Leak], n: int, *, is_all: bool) -> str | None:
+def told_of_leaks(found: Sequence[Leak], n: int, *, is_all: bool, drops: bool = True) -> str | None:
     """Return the warning of columns that tell the label of nearly all of n rows; None: of none.
 
     Parameters
@@ -78,6 +78,8 @@ def told_of_leaks(found: Sequence[Leak], n: int, *, is_all: bool) -> str | None:
     n : int
     is_all : bool
         Whether these are all rows, not a sample.
+    drops : bool, default True
+        Whether columns have names by which an ingest leaves them out.
     """
     if not found:
         return None
@@ -85,19 +87,24 @@ def told_of_leaks(found: Sequence[Leak], n: int, *, is_all: bool) -> str | None:
     names = listed([repr(one.name) for one in found])
     share = min(one.share for one in found)
     rows = f"{'all' if share == 1.0 else f'{min(share, 0.999):.1%} of'} {n:,} rows"
-    dropped = shlex.quote(found[0].name) if len(found) == 1 else "NAME"
     return (
         f"{which} {names} alone predicts the label for {rows}{'' if is_all else ' of a sample'}; "
-        "where it is a copy of the label, or known only with it, leave it out "
-        f"(--drop {dropped}, in Python drop=[NAME])"
+        "where it is a copy of the label, or known only with it, leave it out"
+        f"{by_name([one.name for one in found]) if drops else ''}"
     )
 
 
-def columns_of(source: Source) -> list[tuple[str, slice]]:
-    """Return the name and the features of each column of a table."""
+def by_name(names: Sequence[str]) -> str:
+    """Return how columns are left out by their names, in brackets."""
+    dropped = shlex.quote(names[0]) if len(names) == 1 else "NAME"
+    return f" (--drop {dropped}, in Python drop=[NAME])"
+
+
+def columns_of(source: Source, names: Sequence[str]) -> list[tuple[str, slice]]:
+    """Return the name and the features of each column; of prepared columns they have their own."""
     made = source.preparation if isinstance(source, PreparedSource) else None
     if made is None:
-        return [(name, slice(j, j + 1)) for j, name in enumerate(source.feature_names or ())]
+        return [(name, slice(j, j + 1)) for j, name in enumerate(names)]
     return list(_of_encoders(made.encoders))
 
 

@@ -15,6 +15,9 @@ LEAST_OTHERS = 5
 """Distinct other values: a column of fewer is one of categories."""
 FAR = 10.0
 """How many times wider than all other values the gap is to a value of any other form."""
+TEXT, CELLS, FEATURES = "text", "cells", "features"
+"""Delimited text, whose words for missing cells can be chosen; tables that have such cells; rows
+that have none."""
 SHOWN = 8
 """Columns that a message names."""
 _CODE = re.compile(r"-?(99+(\.\d+)?|1000+|8888+|7777+|1e\+\d\d)|-1|-?32768|32767|65535")
@@ -75,7 +78,7 @@ def sentinels(
 
 
 def told_of_sentinels(
-    found: Sequence[Sentinel], names: Sequence[str], *, is_text: bool, is_all: bool
+    found: Sequence[Sentinel], names: Sequence[str], *, how: str, is_all: bool
 ) -> list[str]:
     """Return a sentence for each value that may stand for missing ones.
 
@@ -84,8 +87,8 @@ def told_of_sentinels(
     found : sequence of Sentinel
     names : sequence of str
         Of the features.
-    is_text : bool
-        Whether the table is delimited text, whose words for missing cells can be chosen.
+    how : {TEXT, CELLS, FEATURES}
+        What the value is replaced in.
     is_all : bool
         Whether shares are of all rows, not of a sample.
     """
@@ -103,7 +106,7 @@ def told_of_sentinels(
         said.append(
             f"the value {_written(value)} lies outside of all others in the {column} "
             f"{', '.join(columns)}{more}; where it stands for a missing value, "
-            f"{_remedy(value, is_text)}"
+            f"{_remedy(value, how)}"
         )
     return said
 
@@ -124,8 +127,10 @@ def _written(value: float) -> str:
     return f"{value:.0f}" if value == int(value) and abs(value) < 1e16 else f"{value:.10g}"
 
 
-def _remedy(value: float, is_text: bool) -> str:
-    if not is_text:
+def _remedy(value: float, how: str) -> str:
+    if how == FEATURES:
+        return "write another number instead, such as the median of the feature"
+    if how == CELLS:
         return "write an empty cell instead, and give --missing median, indicator or drop"
     word = _written(value)
     words = word if "." in word or "e" in word else f"{word},{word}.0"

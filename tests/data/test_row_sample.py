@@ -42,9 +42,20 @@ def test_of_many_it_has_rows_from_everywhere(n: int) -> None:
     np.testing.assert_array_equal(rows, sampled(n, 1, 1234).read()[0])
 
 
-def test_wide_rows_are_fewer_and_sparse_ones_are_left_out() -> None:
+def test_wide_rows_are_fewer() -> None:
     assert 250 <= len(sampled(3000, 4096, 100).read()[0]) <= 512
     assert len(sampled(10, 4097, 10).read()[0]) == 0
-    found = RowSample()
-    found.update(sparse.csr_array(np.eye(20)), np.zeros(20, np.int32))
+
+
+def test_sparse_rows_whose_columns_become_more() -> None:
+    found, rows = RowSample(), np.arange(20.0)[:, None] * np.eye(20)
+    for start in range(0, 20, 5):
+        stop = start + 5
+        found.update(sparse.csr_array(rows[start:stop, :stop]), np.arange(start, stop))
+    dense, y = found.read()
+    np.testing.assert_array_equal(dense, rows)
+    np.testing.assert_array_equal(y, np.arange(20))
+    found.update(sparse.csr_array((1, 4097)), np.zeros(1, np.int64))
+    assert len(found.read()[0]) == len(found.read()[1]) == 0
+    found.update(sparse.csr_array((1, 20)), np.zeros(1, np.int64))
     assert len(found.read()[0]) == 0
