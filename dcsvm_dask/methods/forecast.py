@@ -27,8 +27,9 @@ from dcsvm_dask.methods.sizes import arrange_parts, bottom_clusters, shuffle_sha
 from dcsvm_dask.solvers.decomposition import GROW
 from dcsvm_dask.solvers.inner.memory import bytes_beside
 from dcsvm_dask.solvers.parallel.share import KEPT_FROM
+from dcsvm_dask.solvers.whole import FEW_SUPPORT, SMALL_SETS_ABOVE
 from dcsvm_dask.solvers.whole import SMALL_SET as SMALL_SETS
-from dcsvm_dask.solvers.working_sets import SMALL_SET
+from dcsvm_dask.solvers.working_sets import FILL, SMALL_SET
 from dcsvm_dask.storage.node import Record
 
 HELPS = 0.01
@@ -284,11 +285,20 @@ class Forecast:
         copied = ROUNDED if held >= ROUNDED_FROM else ACTIVE
         return self._matrix(held, min(most_rows, cap), usual, most, copied)
 
-    def working_set(self) -> Need:
-        """Return the need of solving the largest working set."""
-        most = min(self.n, self.settings.set_cap)
+    def working_set(self, *, predicted: bool = False) -> Need:
+        """Return the need of solving the largest working set.
+
+        Parameters
+        ----------
+        predicted : bool, default False
+            Whether the first set has the predicted support vectors, and nobody has looked at a
+            sample for how many these are.
+        """
+        most, rows = min(self.n, self.settings.set_cap), self.set_rows
+        if predicted:
+            rows = min(rows, max(SMALL_SET, FILL * SUPPORT_SHARE * self.n))
         beside = 3 * most * self.row + 12 * VECTOR * self.n
-        return self._matrix(self.set_rows, most, beside, beside)
+        return self._matrix(rows, most, beside, beside)
 
     def whole(self, *, local: bool = False) -> Need:
         """Return the need of solving all rows in one task, which keeps them twice.
@@ -300,11 +310,19 @@ class Forecast:
         """
         usual = USUAL_LOCAL_SET if local else USUAL_SET
         rows, most = min(self.set_rows, usual), min(self.n, self.settings.set_cap)
-        many = self.measured.set_share * self.n > self.settings.set_cap and not local
-        if many and self.width < KEPT_FROM:
-            rows = SMALL_SETS  # by many small sets, without kept columns
+        if not local and self._has_small_sets():
+            rows = min(rows, SMALL_SETS)
         beside = (2 * self.n + rows) * self.row + 12 * VECTOR * self.n
         return self._matrix(rows, most, beside, beside + most * self.row)
+
+    def _has_small_sets(self) -> bool:
+        """Return whether many small sets solve the problem, as `solve_whole` decides it.
+
+        Rows whose kernel values are costly keep columns beside them, as many as memory takes.
+        """
+        costly = self.values < self.width or self.width >= KEPT_FROM
+        enough = self.n > max(self.settings.set_cap, SMALL_SETS_ABOVE)
+        return enough and not costly and self.support > FEW_SUPPORT * self.n
 
     def _set_of(self, rows: float) -> float:
         """Return the size of the largest working set of some rows; small sets are filled up."""

@@ -41,8 +41,12 @@ class Plan:
 
     @property
     def worker_bytes(self) -> int:
-        """Likely largest memory of a worker, without cached rows."""
-        return self.measured.process_bytes + max(stage.task_bytes for stage in self.stages)
+        """Likely largest memory of a worker of one thread, without cached rows."""
+        return self.likely_bytes()
+
+    def likely_bytes(self, threads: int = 1) -> int:
+        """Return the likely memory of a process that carries so many tasks at a time."""
+        return self.measured.process_bytes + max(one.likely_bytes(threads) for one in self.stages)
 
     def most_bytes(self, threads: int = 1) -> int:
         """Return the most memory of a worker, without cached rows."""

@@ -31,6 +31,9 @@ class StagePlan:
     """Written bytes that are deleted when it is committed."""
     remedy: str | None = CAPS
     """The setting that makes its largest task smaller; None: only fewer rows do."""
+    alike: bool = False
+    """Whether many of its tasks are about as large as the largest, and so are those that a process
+    carries at a time."""
     loads: tuple[Load, ...] = ()
     """Known work of single layers; the layer of most tasks has what remains."""
 
@@ -38,6 +41,10 @@ class StagePlan:
     def task_bytes(self) -> int:
         """Likely memory of its largest task."""
         return self.need.n_bytes
+
+    def likely_bytes(self, threads: int) -> int:
+        """Return the likely memory of its tasks in a process that carries so many at a time."""
+        return self.need.n_bytes * (self.side_by_side(threads) if self.alike else 1)
 
     def side_by_side(self, workers: int) -> int:
         """Return the largest number of its tasks that run at a time."""

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 from dcsvm_dask.errors import DcsvmError
 from dcsvm_dask.methods import resources
 from dcsvm_dask.methods.graph import COMMIT, Graph, Stage
+from dcsvm_dask.methods.probe import resident_bytes
 from dcsvm_dask.runtime.announcer import Announcer, Message
 from dcsvm_dask.runtime.calls import Pool, ThreadCalls
 from dcsvm_dask.runtime.capacity import Share
@@ -36,6 +37,9 @@ class Executor(Protocol):
 
     def side_by_side(self) -> int:
         """Return the number of tasks that may run at a time."""
+
+    def process_bytes(self) -> int | None:
+        """Return the memory of the largest process that runs tasks, as it is now; None: unknown."""
 
     def report(self, message: Message) -> None:
         """Report a message to the callbacks and on the scheduler."""
@@ -87,6 +91,10 @@ class InProcess:
     def side_by_side(self) -> int:
         """Return the number of threads."""
         return self._threads
+
+    def process_bytes(self) -> int:
+        """Return the memory of this process."""
+        return resident_bytes()
 
     def report(self, message: Message) -> None:
         """Report a message to the callbacks."""

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from dcsvm_dask.errors import DcsvmError, InputError, RunError
 from dcsvm_dask.methods.graph import COMMIT, Graph, Stage
+from dcsvm_dask.methods.probe import resident_bytes
 from dcsvm_dask.runtime.announcer import Announcer, Message
 from dcsvm_dask.runtime.calls import ClusterCalls, Pool
 from dcsvm_dask.runtime.capacity import Share, memory_of_slots
@@ -53,6 +54,17 @@ class OnCluster:
     def side_by_side(self) -> int:
         """Return the number of threads of the present workers."""
         return max(1, sum(int(about["nthreads"]) for about in workers_of(self._client).values()))
+
+    def process_bytes(self) -> int | None:
+        """Return the memory of the largest of the present workers.
+
+        They are asked: what they told the scheduler is of the time before they opened a run.
+        """
+        workers = list(workers_of(self._client))
+        if not workers:
+            return None
+        found = self._client.run(resident_bytes, workers=workers, on_error="ignore")
+        return max(found.values(), default=None)
 
     def report(self, message: Message) -> None:
         """Report a message to the callbacks and on the scheduler, whose dashboard may show it."""

@@ -8,7 +8,6 @@ from dataclasses import replace
 from dcsvm_dask.methods.forecast import TYPICAL, Measured
 from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.plan import plan
-from dcsvm_dask.methods.probe import resident_bytes
 from dcsvm_dask.methods.problem import PROBE
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.runtime.announcer import Message
@@ -35,8 +34,10 @@ class PlanFile:
         Called with messages of kind "plan".
     threads : int, default 1
         Threads of a task that runs while no other does.
-    here : bool, default False
-        Whether this process runs the tasks: it is as large as it is now.
+    at_a_time : int, default 1
+        Tasks that a process carries at a time.
+    process_bytes : int, optional
+        Memory of the process that runs tasks, before the first; by default a typical one.
     """
 
     def __init__(
@@ -47,14 +48,15 @@ class PlanFile:
         memory: int | None,
         report: Callable[[Message], None],
         threads: int = 1,
-        here: bool = False,
+        at_a_time: int = 1,
+        process_bytes: int | None = None,
     ) -> None:
         self._run, self._header = run, header
         self._workers, self._memory, self._report = workers, memory, report
-        self._threads = threads
+        self._threads, self._at_a_time = threads, at_a_time
         if run.find(PROBE, "commit") is None:
-            process_bytes = resident_bytes() if here else TYPICAL.process_bytes
-            planned = self._write(replace(TYPICAL, process_bytes=process_bytes))
+            own = TYPICAL.process_bytes if process_bytes is None else process_bytes
+            planned = self._write(replace(TYPICAL, process_bytes=own))
             if PROBE not in planned["stages"]:
                 report({"kind": "plan", "plan": planned})
 
@@ -68,6 +70,6 @@ class PlanFile:
         found = plan(*self._header, measured)
         kept = found.data_bytes if self._memory is None else kept_bytes(found, self._memory)
         planned = found.to_json(self._workers, self._threads) | {"workers": self._workers}
-        planned["worker_bytes"] += kept
+        planned["worker_bytes"] = found.likely_bytes(self._at_a_time) + kept
         self._run.write(PLAN, planned)
         return planned

@@ -274,7 +274,9 @@ def _carry(
             memory,
             executor.report,
             threads=workers if execution.is_local else 1,
-            here=execution.is_local and not execution.n_workers(),
+            at_a_time=workers if execution.is_local and not execution.n_workers() else 1,
+            # Workers elsewhere may come and go while they are asked.
+            process_bytes=executor.process_bytes() if execution.is_local else None,
         ),
     )
 

@@ -285,3 +285,47 @@ def test_small_blocks_share_a_task_and_large_ones_have_one_each() -> None:
     assert row_parts(464_810, 16_384) == 29
     assert row_parts(5_000_000, 16_384) == 128  # each reads all support vectors, too
     assert row_parts(100_000_000, 16_384) == 763  # of eight chunks each
+
+
+def few_rows(n: int, width: int, **changes: Any) -> tuple[Settings, Shape]:
+    """Return settings without levels, and the sizes of few dense rows."""
+    settings = replace(SETTINGS, clusters=(), set_cap=12_288, **changes)
+    return settings, Shape(n_rows=n, n_variables=n, n_bytes=4 * n * width, n_features=width)
+
+
+def test_small_sets_are_planned_where_the_solver_takes_them() -> None:
+    measured = Measured(smooth=True, set_share=0.5)
+    sizes = {
+        width: Forecast(*few_rows(15_000, width), measured).whole().n_bytes for width in (10, 200)
+    }
+    assert 4 * 2048**2 < sizes[10] < 30 << 20  # as used of magic, electricity and covtype
+    assert sizes[200] > 4 * 6144**2  # kernel values of wide rows are kept
+    few = Forecast(*few_rows(15_000, 10), replace(measured, set_share=0.1)).whole().n_bytes
+    assert few < sizes[10]
+    start = Forecast(*few_rows(15_000, 10), measured).whole(local=True).n_bytes
+    assert start > 2 * sizes[10]  # what goes on from levels has large ones
+
+
+def test_the_set_of_predicted_support_vectors_is_planned_from_the_rows_that_are_predicted() -> None:
+    sizes = {}
+    for n in (6000, 6001, 12_000):
+        [_, solve] = plan(few_rows(n, 10)[0], GOALS, few_rows(n, 10)[1]).stages
+        sizes[n] = solve.task_bytes
+        assert solve.need.most > 4 * n**2
+    assert sizes[6000] > 4 * 6000**2  # one set of all rows
+    assert 4 * (0.4 * 12_000) ** 2 < sizes[12_000] < 4 * (0.5 * 12_000) ** 2 + (4 << 20)
+    assert sizes[6001] < sizes[6000] / 3
+
+
+def test_pairs_of_classes_that_one_process_solves_side_by_side_are_planned_together() -> None:
+    settings, shape = few_rows(6000, 10)
+    found = plan(settings, GOALS, replace(shape, class_rows=(1000,) * 6))
+    one = found.stages[-1].task_bytes
+    assert one > 8 * 2000**2  # in float64
+    process = found.measured.process_bytes
+    assert [found.likely_bytes(threads) for threads in (1, 2)] == [process + one, process + 2 * one]
+    larger = plan(settings, GOALS, replace(shape, class_rows=(1100,) * 6))
+    assert larger.stages[-1].task_bytes < one  # in float32
+    settings, shape = few_rows(6000, 10)
+    alone = plan(settings, GOALS, shape)
+    assert alone.likely_bytes(2) == alone.likely_bytes(1) == alone.worker_bytes

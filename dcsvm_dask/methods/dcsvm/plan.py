@@ -7,7 +7,7 @@ from dataclasses import replace
 from dcsvm_dask.methods.committee import DECIDED_ROWS, LAYER
 from dcsvm_dask.methods.conquer.graph import Chain, check_stage, round_stage
 from dcsvm_dask.methods.dcsvm.conquering import chain_of, is_one_task
-from dcsvm_dask.methods.dcsvm.few_rows import solve_stage
+from dcsvm_dask.methods.dcsvm.few_rows import PREDICTED_ABOVE, solve_stage
 from dcsvm_dask.methods.dcsvm.stages import (
     arrange_stage,
     bottom_stage,
@@ -55,7 +55,7 @@ def _few_rows(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     written = sizes.point_bytes() + sizes.support * sizes.row
     solve = of_loads(
         solve_stage(chain, 1, None),
-        sizes.working_set(),
+        sizes.working_set(predicted=n > PREDICTED_ABOVE),
         (
             Load("solve", kernel_values=float(n) * n, threaded=True),
             Load(COMMIT, written_bytes=written),

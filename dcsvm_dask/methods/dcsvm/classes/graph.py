@@ -21,6 +21,7 @@ from dcsvm_dask.methods.several import AnyMachine, machines_for, scheme_of_run
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, offset_plan
 from dcsvm_dask.methods.stages import merge_stage, probe_stage, scored
 from dcsvm_dask.solvers import Output
+from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.storage.stage_id import MODEL, StageId
 
 # Kernel values of an SVM, for its rows times its support vectors.
@@ -171,7 +172,6 @@ def _plan(sizes: Forecast, goals: Goals) -> list[StagePlan]:
         stages.append(merging_plan(sizes))
     machines = machines_for(settings, len(shape.class_rows))
     rows = [min(rows_of(machine, shape), shape.n_variables) for machine in machines]
-    largest_machine = replace(sizes, shape=replace(shape, n_variables=max(rows)))
     share = min(sizes.support / max(1, sizes.n), sizes.measured.support_share)
     # Classes are taken to have repeated rows alike.
     distinct = shape.n_variables / max(1, shape.n_rows)
@@ -179,13 +179,26 @@ def _plan(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     height = scheme_of_run(settings, len(shape.class_rows)).n_coefficients
     written = sizes.support * (sizes.row + 8 * height) + 8.0 * len(machines)
     stage = machines_stage(settings, goals, shape, None)
-    solve, commit = largest_machine.working_set(), sizes.fixed(_committing(sizes, height))
+    solve = largest(*(_solving(sizes, many) for many in set(rows)))
+    commit = sizes.fixed(_committing(sizes, height))
     most = (distinct * max(rows_of(machine, shape) for machine in machines)) ** 2 / together
     solving = Load(steps.SOLVE, largest=most, threaded=True)
     made = StagePlan(
-        stage, largest(solve, commit), WORK * share * together, written, loads=(solving,)
+        stage,
+        largest(solve, commit),
+        WORK * share * together,
+        written,
+        alike=solve.n_bytes >= commit.n_bytes,
+        loads=(solving,),
     )
     return [*stages, made if solve.most >= commit.most else replace(made, remedy=None)]
+
+
+def _solving(sizes: Forecast, rows: int) -> Need:
+    """Return the need of solving an SVM of some rows; of few the kernel matrix is in float64."""
+    need = replace(sizes, shape=replace(sizes.shape, n_variables=rows)).working_set()
+    more = 4 * rows**2 if rows <= SMALL else 0
+    return Need(need.n_bytes + more, need.most + more)
 
 
 def _committing(sizes: Forecast, height: int) -> float:
