@@ -108,6 +108,8 @@ class Measured:
     """Whether the kernel is smooth, so that levels do not pay; None: not known."""
     set_share: float = 1.0
     """Share of the variables that the working set needs."""
+    free_support: float = 0.0
+    """Support vectors below their bound that all rows are expected to have; 0: not known."""
     support_share: float = 1.0
     """Share of a sample's rows that are support vectors, of more than two classes."""
     near_share: float = NEAR_PAIRS
@@ -151,13 +153,18 @@ def usual_value_seconds(width: float, values: float) -> float:
     return VALUE_SECONDS + (each if values >= width else min(each, SPARSE_SECONDS * values))
 
 
-SUPPORT_SHARE = 0.3
-"""Share of the variables, typical of noisy data; a working set has a few more."""
+SUPPORT_SHARE, OF_SET = 0.3, 0.8
+"""Share of the support vectors among the variables, typical of noisy data, and among those that a
+working set needs, where these are known."""
 COPIED, ACTIVE, ROUNDED = 0.1, 0.28, 0.5
 """Memory of what the solver copies of a kernel matrix, as a share of it: usually, of a set of rows
 near the margin, and of one that is copied in 16 bits, ..."""
 ROUNDED_FROM = 3000
 """... as are those of so many rows."""
+MOVES_OF_SUPPORT, MOVES_OF_FREE, FREE_OF_SET = 2.0, 28.0, 0.75
+"""How often a support vector changes, and how often a free one beyond this share of a set more."""
+MOVING_TO_BOUNDS, MOVING_FREE = 0.35, 0.8
+"""Share of a set that changes while variables go to their bounds, and among free ones."""
 VIOLATORS = 0.15
 """Share of violating rows in a block above the cap, from which its working sets are chosen."""
 USUAL_SET, USUAL_LOCAL_SET = 6144, 9216
@@ -179,9 +186,9 @@ def support_share(set_share: float) -> float:
     Parameters
     ----------
     set_share : float
-        Share of the variables that the working set needs.
+        Share of the variables that the working set needs; 1: not known.
     """
-    return min(SUPPORT_SHARE, 0.85 * set_share)
+    return OF_SET * set_share if set_share < 1.0 else SUPPORT_SHARE
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +242,27 @@ class Forecast:
     def support(self) -> float:
         """Number of support vectors."""
         return self.n * support_share(self.measured.set_share)
+
+    def moves(self, size: int) -> float:
+        """Return how many changes of variables take a smooth kernel from zero to its solution.
+
+        Parameters
+        ----------
+        size : int
+            Variables of a working set.
+        """
+        return sum(self._moves(size))
+
+    def sets(self, size: int) -> float:
+        """Return in how many working sets of so many variables they change."""
+        to_bounds, among_free = self._moves(size)
+        return max(1.0, (to_bounds / MOVING_TO_BOUNDS + among_free / MOVING_FREE) / size)
+
+    def _moves(self, size: int) -> tuple[float, float]:
+        # Support vectors go to their bounds within a few sets. Free ones that do not fit into one
+        # set are set against each other again and again.
+        beyond = max(0.0, self.measured.free_support - FREE_OF_SET * size)
+        return MOVES_OF_SUPPORT * self.support, MOVES_OF_FREE * beyond
 
     @property
     def chunk(self) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import time
+from functools import partial
 
 import numpy as np
 import psutil
@@ -37,7 +38,7 @@ from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.rows.read import RowReader
 from dcsvm_dask.storage.rows.selected import SelectedRows
 from dcsvm_dask.storage.run import RunFolder
-from dcsvm_dask.tasks import Classification, members_of
+from dcsvm_dask.tasks import Classification, Dual, members_of
 
 TIMED_ROWS = 1024
 TIMES = 5
@@ -49,6 +50,8 @@ NEAR, BOXES = 1e-8, 4.0
 """Kernel value from which on a pair is near; how much further tiles reach than single rows."""
 FLATTER = 0.05
 """Decrease of the power by which the expansion grows, from a sample to all rows."""
+SLOWING = 0.75
+"""Power by which free support vectors grow from a sample to all rows, over that from half of it."""
 
 
 def resident_bytes() -> int:
@@ -134,10 +137,10 @@ def kept_share(settings: Settings, X: Rows, y: NDArray[np.float64], n_variables:
     return float(kept[-1] / m * more ** (min(max(power, 0.4), 1.0) - 1.0))
 
 
-def working_set_share(
+def expected_working_set(
     settings: Settings, X: Rows, y: NDArray[np.float64], n_variables: int
-) -> float:
-    """Estimate the share of all rows in the first working set by an SVM trained on a sample.
+) -> tuple[float, float]:
+    """Estimate by an SVM trained on a sample what the first working set of all rows needs.
 
     Parameters
     ----------
@@ -151,12 +154,14 @@ def working_set_share(
 
     Returns
     -------
-    float
-        In [0, 1].
+    share : float
+        Share of all rows in it, in [0, 1].
+    free : float
+        Number of support vectors below their bound that all rows have in the end; 0: not known.
     """
     m = min(SUBSET_ROWS, X.shape[0] // 2)
     if m < 2:
-        return 1.0
+        return 1.0, 0.0
     members = members_of(settings.make_task())  # of several outputs one stands for all
     task, C = members[len(members) // 2], np.full(len(y), settings.C * n_variables / m)
     dual, start = task.dual(y, C), None
@@ -168,14 +173,17 @@ def working_set_share(
     elif task.has_sum:
         start = brought_to_sums(np.zeros(m), dual[:m], [task.total(C[:m])], dual.p[:m])
     K = kernel_matrix(settings.kernel, X[:m])
-    found = solve_inner(
-        K,
-        dual[:m],
-        inner="smo",
-        beta=start,
-        equality=settings.fit_intercept,
-        tol=SUBSET_TOL * dual.unit,
+    solve = partial(
+        solve_inner, inner="smo", equality=settings.fit_intercept, tol=SUBSET_TOL * dual.unit
     )
+    found = solve(K, dual[:m], beta=start)
+    free, half = 0.0, m // 2
+    if start is None:
+        fewer = task.dual(y[:half], np.full(half, settings.C * n_variables / half))
+        before = solve(np.ascontiguousarray(K[:half, :half]), fewer)
+        counts = [_free_support(one.beta, of) for one, of in ((before, fewer), (found, dual[:m]))]
+        power = SLOWING * min(max(math.log2(counts[1] / counts[0]), 0.0), 1.0)
+        free = counts[1] * (n_variables / m) ** power
     offset = 0.0
     if settings.fit_intercept:
         offset = bias(found.gradient, found.beta, dual[:m])
@@ -184,7 +192,12 @@ def working_set_share(
     others = dual[m:]
     far = reach((f + offset) + others.p, np.zeros(len(others)), others)
     margin = abs(offset) if task.total(C) else others.margin
-    return float(np.mean(far >= -NEAR_MARGIN * margin))
+    return float(np.mean(far >= -NEAR_MARGIN * margin)), free
+
+
+def _free_support(beta: NDArray[np.float64], dual: Dual) -> int:
+    """Return the number of support vectors below their bound, at least 1."""
+    return max(1, int(np.count_nonzero(dual.is_free(beta))))
 
 
 PROBE_CLUSTERS = 16
@@ -229,11 +242,11 @@ def probe_rows(
         more_starts=0,  # a better partition would not change the answer
     )
     between = share_between(choice)
-    smooth, share = is_smooth(between), 1.0
+    smooth, share, free = is_smooth(between), 1.0, 0.0
     if smooth:
         y = targets_of(settings, data, sample)
         drawn = generator(settings.seed, PROBE).permutation(len(sample))
-        share = working_set_share(settings, X[drawn], y[drawn], data.n_distinct)
+        share, free = expected_working_set(settings, X[drawn], y[drawn], data.n_distinct)
         sets = share * data.n_distinct / settings.set_cap if settings.clusters else 1.0
         smooth = is_smooth(between, sets)
     of_classes = {}
@@ -243,6 +256,7 @@ def probe_rows(
         "probed_between": between,
         "smooth": smooth,
         "set_share": share if smooth else 1.0,
+        "free_support": free if smooth else 0.0,
         "near_share": near_share(settings, X),
         **of_classes,
         "levels_given": settings.levels_forced and bool(settings.clusters),

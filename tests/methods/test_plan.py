@@ -11,16 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 from dcsvm_dask import api, kernels, solvers
 from dcsvm_dask.diagnostics.status import status
 from dcsvm_dask.methods.conquer.point import MOST_BLOCKS
 from dcsvm_dask.methods.dcsvm import conquering
 from dcsvm_dask.methods.dcsvm.stages import arrange_stage
-from dcsvm_dask.methods.forecast import TYPICAL, Forecast, Measured
+from dcsvm_dask.methods.forecast import TYPICAL, Forecast, Measured, support_share
 from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.plan import disk_bytes, plan
-from dcsvm_dask.methods.probe import near_share
+from dcsvm_dask.methods.probe import expected_working_set, near_share
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.sizes import arrange_parts, level_slots, row_parts, shuffle_shares
 from dcsvm_dask.methods.stage_plan import StagePlan
@@ -89,6 +91,31 @@ def test_the_share_of_near_pairs_is_about_that_of_a_product(shared_data: Any) ->
         _, values = kernels.kernel_product(kernel, Z, Z, np.ones(len(Z)), budget=1e-5)
         assert found == pytest.approx(values / len(Z) ** 2, rel=0.8)
         assert near_share(replace(SETTINGS, kernel=kernel), csr_array(X)) == 1.0
+
+
+@pytest.mark.parametrize("name", ["bank_marketing", "cod-rna", "magic"])
+def test_the_support_vectors_that_are_expected_are_about_those_of_libsvm(
+    name: str, shared_data: Any
+) -> None:
+    found = shared_data(name)
+    rows = np.random.default_rng(0).permutation(len(found["y_train"]))[:6000]
+    X, y = (np.asarray(found[key][rows], np.float32) for key in ("X_train", "y_train"))
+    X, y = StandardScaler().fit_transform(X), np.where(y == y.max(), 1.0, -1.0)
+    kernel, C = kernels.Kernel("rbf", 1 / X.shape[1]), 10.0
+    settings = replace(SETTINGS, kernel=kernel, C=C, fit_intercept=True)
+    share, free = expected_working_set(settings, X, y, len(X))
+    alpha = np.abs(SVC(C=C, gamma=kernel.gamma).fit(X, y).dual_coef_[0])
+    assert support_share(share) == pytest.approx(len(alpha) / len(X), rel=0.3)
+    assert free == pytest.approx(np.count_nonzero(alpha < (1 - 1e-6) * C), rel=0.5)
+
+
+def test_free_support_vectors_beyond_a_set_are_planned_to_move_again_and_again() -> None:
+    few, many = (
+        plan(SETTINGS, GOALS, COVTYPE, Measured(smooth=True, set_share=0.5, free_support=free))
+        for free in (1000.0, 6000.0)
+    )
+    assert many.kernel_values > 1.2 * few.kernel_values
+    assert many.seconds(2) > 1.2 * few.seconds(2)
 
 
 def test_rows_that_are_one_working_set_are_planned_as_that() -> None:

@@ -260,9 +260,7 @@ class Estimate:
         chain = [one for one in self.stages if one.kind == kind and one.state != WAITING]
         planned = [of for name, of in self.plan["stages"].items() if kind_of(name) == kind]
         factor = correction(self._recent_stages(), kind, self.now)
-        sets: float = factor * sum(
-            of["seconds"] * of["times"] for of in planned if set(of["layers"]) <= OF_SETS
-        )
+        sets = self._sets_planned(planned, chain, factor)
         # The last one that is planned proves that the answer is reached.
         proving: float = planned[-1]["seconds"] if planned else 0.0
         check = factor * self._check_support(chain) * proving
@@ -286,6 +284,22 @@ class Estimate:
         # The violation may hardly fall for half of the time, which passes nevertheless.
         rest = min(sets * (1.0 - share), rest)
         return (1.0 - trust) * max(rest, own * share) + trust * own + check
+
+    def _sets_planned(
+        self, planned: Sequence[Record], chain: Sequence[StageProgress], factor: float
+    ) -> float:
+        """Return the seconds that all working sets of a chain take by their plan."""
+        planned = [of for of in planned if set(of["layers"]) <= OF_SETS]
+        done = [stage for stage in chain if stage.solves_sets and stage.state == DONE]
+        timed = [stage for stage in done if not stage.resumed]
+        took = sum(stage.seconds(self.now) for stage in timed)
+        values = sum(stage.record.get("kernel_values", 0) for stage in timed)
+        if not values:
+            return float(factor * sum(of["seconds"] * of["times"] for of in planned))
+        # What is left goes at the pace of those that are committed.
+        left = sum(of["kernel_values"] * of["times"] for of in planned)
+        left -= sum(stage.record.get("kernel_values", 0) for stage in done)
+        return float(took + max(0.0, left) * took / values)
 
     def _check_support(self, chain: Sequence[StageProgress]) -> float:
         """Return the number of support vectors over the planned one, once it is committed."""

@@ -16,13 +16,14 @@ from dcsvm_dask.methods.dcsvm.stages import (
 )
 from dcsvm_dask.methods.dcsvm.whole_problem import solve_problem
 from dcsvm_dask.methods.decomposition.options import Decomposition
-from dcsvm_dask.methods.decomposition.plan import sets_plans
+from dcsvm_dask.methods.decomposition.plan import sets_plans, setting_seconds
 from dcsvm_dask.methods.forecast import Forecast, Load, largest
 from dcsvm_dask.methods.graph import COMMIT
 from dcsvm_dask.methods.method import Goals
 from dcsvm_dask.methods.probe import PROBE_CLUSTERS
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads, offset_plan
 from dcsvm_dask.methods.stages import probe_stage
+from dcsvm_dask.solvers.whole import FEW_SUPPORT, SMALL_SET
 from dcsvm_dask.storage.stage_id import DECOMPOSITION
 
 # Rounds of a kind, typical: only the run itself can tell.
@@ -91,14 +92,19 @@ def _one_task(sizes: Forecast, goals: Goals) -> list[StagePlan]:
 def _conquer_by_one_task(sizes: Forecast, goals: Goals, *, local: bool = False) -> StagePlan:
     """Lay out the stage in which one task solves the whole problem, and others prove it."""
     chain = chain_of("conquer", None, sizes.settings, goals, sizes.shape, local=local)
-    whole, need = float(sizes.n) * sizes.support, sizes.whole(local=local)
+    n = float(sizes.n)
+    whole, need = n * sizes.support, sizes.whole(local=local)
+    solve = Load("solve", kernel_values=PASSES * whole, threaded=True)
+    if not local and sizes.support > FEW_SUPPORT * n:  # by many small sets
+        values, setting = n * sizes.moves(SMALL_SET), setting_seconds(sizes, SMALL_SET)
+        solve = replace(solve, kernel_values=values, core_seconds=setting)
     if local:  # where blocks turn out to be problems of their own rounds may come instead
         need = largest(need, sizes.round(sizes.n))
     return of_loads(
         solve_stage(chain, 1, None, solve_problem),
         need,
         (
-            Load("solve", kernel_values=PASSES * whole, threaded=True),
+            solve,
             Load("close", kernel_values=sizes.near_share(sizes.n) * whole if local else whole),
             Load(COMMIT, written_bytes=sizes.point_bytes() + sizes.support * sizes.row),
         ),

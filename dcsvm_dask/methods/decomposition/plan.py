@@ -1,8 +1,8 @@
 """What parallel decomposition takes: memory, work and bytes written, before it runs.
 
 How often variables move is known only from the run. Where a kernel is local (a row sees few others)
-it is some ten times for each variable, where it is smooth about once: a9a at C = 32 moves 0.7 n,
-mnist 1.2 n, covtype at gamma = 32 10.6 n.
+it is some ten times for each variable: covtype at gamma = 32 moves 10.6 n. Where it is smooth, it
+follows from the support vectors that a probe expects; see `Forecast.moves`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from dcsvm_dask.solvers import number_of_shares
 from dcsvm_dask.solvers.parallel.share import KEPT_FROM
 from dcsvm_dask.storage.stage_id import DECOMPOSITION
 
-MOVES = {True: 1.0, False: 10.0, None: 3.0}
-"""How often a variable moves where the kernel is smooth, where it is not, and where it is not known
-whether it is."""
+MOVES = {False: 10.0, None: 3.0}
+"""How often a variable moves where the kernel is not smooth, and where nobody knows whether it is.
+"""
 MOVING, COMMITS = 0.75, 4
 """Share of a set that moves, and commits of a run, typically."""
 MADE = 0.7
@@ -70,8 +70,7 @@ def sets_plans(
     checking = sizes.checking(n)
     # The shares stay in memory while f is computed from scratch.
     last = Need(int(held + checking.n_bytes), int(held + checking.most))
-    moved = MOVES[sizes.measured.smooth] * n if n > size else float(n)
-    sets = max(1.0, moved / (MOVING * size))
+    moved = _moves(sizes, size)
     each, made = _time_of_value(sizes), MADE if keeps_columns(sizes) else 1.0
     values = moved * n / COMMITS
     step = Load(
@@ -82,7 +81,7 @@ def sets_plans(
     )
     commit = Load(
         COMMIT,
-        core_seconds=SET_SECONDS * (size / USUAL_SET) ** 2 * sets / COMMITS,
+        core_seconds=setting_seconds(sizes, size) / COMMITS,
         written_bytes=(2 * VECTOR + 1.0) * n,
     )
     proof = float(n) * sizes.support
@@ -100,6 +99,22 @@ def sets_plans(
     if sizes.settings.make_task().has_sum:
         stages.insert(0, of_loads(check_stage(chain, 0, None), checking, (whole, written)))
     return stages
+
+
+def setting_seconds(sizes: Forecast, size: int) -> float:
+    """Return the time in which all sets of so many variables are chosen and solved, in seconds."""
+    if sizes.n > size and sizes.measured.smooth:
+        sets = sizes.sets(size)
+    else:
+        sets = max(1.0, _moves(sizes, size) / (MOVING * size))
+    return SET_SECONDS * (size / USUAL_SET) ** 2 * sets
+
+
+def _moves(sizes: Forecast, size: int) -> float:
+    smooth = sizes.measured.smooth
+    if sizes.n <= size:
+        return float(sizes.n)
+    return sizes.moves(size) if smooth else MOVES[smooth] * sizes.n
 
 
 def keeps_columns(sizes: Forecast) -> bool:

@@ -294,6 +294,19 @@ def test_the_end_of_a_run_by_rounds_is_known_from_the_falls_and_the_proof() -> N
     assert progress.left(now) == pytest.approx(3.0 + 10.0)
 
 
+def test_what_is_left_of_working_sets_goes_at_the_pace_of_those_that_are_committed() -> None:
+    progress, layers = begun(), {"step": 4, "commit": 1}
+    stage = {"layers": layers, "seconds": 1.0, "kernel_values": 250.0, "times": 4}
+    proof = {"layers": {"recompute": 4}, "seconds": 1.0, "kernel_values": 100.0, "times": 1}
+    plan = {"decomposition-001": stage, "decomposition-002": proof}
+    progress.on_plan(Planned(R, 0.0, {"stages": plan}))
+    assert progress.left(0.0) == pytest.approx(5.0)
+    progress.on_stage(StageBegins(R, 0.0, "decomposition-001", "x", layers, {}))
+    record = {"kernel_values": 200, "violation": 1.0, "from_scratch": False}
+    progress.on_commit(StageDone(R, 10.0, "decomposition-001", record, resumed=False))
+    assert progress.left(10.0) == pytest.approx(40.0 + 1.0)
+
+
 def test_who_tells_nothing_for_a_while_has_perhaps_gone_on() -> None:
     name, progress = "model-online", begun()
     planned = {"seconds": 10.0, "times": 1, "layers": {"commit": 1}}
