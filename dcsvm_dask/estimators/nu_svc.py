@@ -41,9 +41,12 @@ from dcsvm_dask.solvers import (
     NuSolution,
     SolvedMachine,
     coefficient_rows,
+    largest_machine,
     machines_of,
     solve_nu,
 )
+from dcsvm_dask.solvers.machines import at_a_time, for_each_machine, matrix_bytes
+from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.tasks import NuClassification, check_nu
 
@@ -262,25 +265,34 @@ coef_, n_iter_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         lower_nu : bool, default False
             Whether nu is lowered to what two classes allow.
         """
-        found = []
-        for number, machine in enumerate(machines_of(len(self.classes_))):
-            mine, y = machine.rows(codes[variables.rows])
+        machines, found = machines_of(len(self.classes_)), dict[int, Any]()
+        own, threads = codes[variables.rows], how["threads"]
+        largest = largest_machine(np.bincount(own), "ovo")
+        each = matrix_bytes(min(largest, how["working_size"])) * (2 if largest <= SMALL else 1)
+        most = at_a_time(self.cache_size * 1e6, each, min(threads, len(machines)))
+        how = how | {"threads": threads if most == 1 else 1}
+
+        def solve(number: int) -> None:
+            mine, y = machines[number].rows(own)
             Z, before = X[variables.rows[mine]], chain.before.get(number)
             C = variables.C[mine]
-            most = 2.0 * float(min(C[y > 0].sum(), C[y < 0].sum()) / C.sum())
-            task = NuClassification(nu=min(float(self.nu), most if lower_nu else 1.0))
-            with one_thread_each(), within(number):
+            allowed = 2.0 * float(min(C[y > 0].sum(), C[y < 0].sum()) / C.sum())
+            task = NuClassification(nu=min(float(self.nu), allowed if lower_nu else 1.0))
+            with within(number):
                 K = chain.matrix(kernel, Z, how["threads"], number)
                 beta = None if before is None else before.beta
                 if before is None and last is not None:
                     alpha, rho = last
-                    place = machine.place(codes[variables.rows[mine]])
+                    place = machines[number].place(own[mine])
                     beta = y * alpha[place, mine] * rho[number]
-                one = solve_nu(kernel, Z, y, C, task, beta=beta, K=K, **how)
+                found[number] = solve_nu(kernel, Z, y, C, task, beta=beta, K=K, **how), mine
+
+        with one_thread_each():
+            for_each_machine(solve, len(machines), largest, threads, most)
+        for number, (one, _) in found.items():
             # In the scale of the sums, not of the margin.
             chain.before[number] = replace(one.solution, beta=one.solution.beta * one.multiplier)
-            found.append((one, mine))
-        return found
+        return [found[number] for number in range(len(machines))]
 
     def _calibrated(
         self,

@@ -309,12 +309,31 @@ def solve_machines(
         with within(number):
             solve(number)
 
-    numbers = range(len(machines))
-    if rows <= _SMALL_ROWS:
-        for_each(solve_within, numbers, side_by_side, after=_JOIN_AFTER)
-    else:
-        for_each_large(solve_within, numbers, threads, side_by_side)
+    for_each_machine(solve_within, len(machines), rows, threads, side_by_side)
     return [found[number] for number in range(len(machines))]
+
+
+def for_each_machine(
+    solve: Callable[[int], object], count: int, rows: int, threads: int, most: int
+) -> None:
+    """Call `solve` on the number of every SVM, several of them at a time.
+
+    Parameters
+    ----------
+    solve : callable
+    count : int
+        SVMs.
+    rows : int
+        Those of the largest SVM.
+    threads : int
+        Those without an SVM of their own help with the kernel values of others.
+    most : int
+        SVMs that may be solved at a time.
+    """
+    if rows <= _SMALL_ROWS:
+        for_each(solve, range(count), most, after=_JOIN_AFTER)
+    else:
+        for_each_large(solve, range(count), threads, most)
 
 
 def matrix_bytes(rows: int) -> float:

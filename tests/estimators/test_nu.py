@@ -102,6 +102,19 @@ def test_many_classes_vote(rows: Any, storage: Callable[[Any], Any]) -> None:
     assert ours.rho_.shape == (6,)
 
 
+@pytest.mark.parametrize("n", [1200, 3600])
+def test_classes_on_several_threads_are_those_on_one(rows: Any, n: int) -> None:
+    """SVMs of 1,000 rows or fewer, and of more, are handed to threads in two ways."""
+    X, y = rows("mnist", n, [0, 1, 4])
+    one, two = (
+        DCNuSVC(nu=0.1, gamma=1 / X.shape[1], n_jobs=threads).fit(X, y) for threads in (1, 3)
+    )
+    np.testing.assert_array_equal(one.support_, two.support_)
+    np.testing.assert_array_equal(one.dual_coef_, two.dual_coef_)
+    np.testing.assert_array_equal(one.intercept_, two.intercept_)
+    np.testing.assert_array_equal(one.n_iter_, two.n_iter_)
+
+
 @pytest.mark.parametrize(
     ("name", "n", "nu"), [("mv", 800, 0.3), ("cadata", 1000, 0.5), long("kin40k", 5000, 0.2)]
 )
