@@ -339,8 +339,8 @@ class _Large:
         self, rows: Index, beta: Vector, gradient: Vector | None, tol: float
     ) -> Solution:
         """Solve from a start; without its gradient, products are of full precision."""
-        dual = self.dual[rows]
-        if len(rows) == len(self.C):  # a subset has the sums of its start
+        dual, is_whole = self.dual[rows], len(rows) == len(self.C)
+        if is_whole:  # a subset has the sums of its start
             dual = _with_size(dual, self.task, self.C, beta)
         found, values = solve_decomposition(
             self.kernel,
@@ -353,7 +353,7 @@ class _Large:
             working_size=self.working_size,
             inner=self.inner,
             max_iter=self.left,
-            callback=self._tell,
+            callback=self._tell if is_whole else None,  # how far a subset is says nothing of all
             verify=gradient is None,
             threads=self.threads,
         )

@@ -192,3 +192,31 @@ def test_sums_that_are_met_but_for_rounding_are_kept() -> None:
         wanted = float(beta.sum()) + missing
         found = brought_to_sums(beta, dual, [wanted], np.arange(12.0))
         np.testing.assert_allclose(found, beta, rtol=0, atol=1e-12)
+
+
+def test_only_the_violation_of_all_rows_is_told(
+    shared_data: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That of a subset falls to a tolerance of its own first, and would be taken for the end."""
+    found = shared_data("magic")
+    X = (found["X_train"][:5000] / found["X_train"].std(axis=0)).astype(np.float32)
+    y = np.where(found["y_train"][:5000] == found["y_train"].max(), 1.0, -1.0)
+    told, subsets = list[int](), list[int]()
+    solve = nu_solvers._Large._solve_subset
+
+    def counted(self: Any, rows: Any, start: Any) -> Any:
+        solved = solve(self, rows, start)
+        subsets.append(self.steps)
+        return solved
+
+    monkeypatch.setattr(nu_solvers._Large, "_solve_subset", counted)
+    solve_nu(
+        Kernel("rbf", 0.1),
+        X,
+        y,
+        np.ones(len(y)),
+        NuClassification(nu=0.3),
+        working_size=400,  # a subset takes several sets, each of which tells
+        callback=lambda steps, _: told.append(steps),
+    )
+    assert 0 < subsets[-1] <= told[0]
