@@ -239,6 +239,11 @@ class Forecast:
         return self.shape.n_features or self.row / VALUE
 
     @property
+    def keeps_columns(self) -> bool:
+        """Whether kernel columns are kept; see `dcsvm_dask.solvers.parallel.share.are_costly`."""
+        return self.values < self.width or self.width >= KEPT_FROM
+
+    @property
     def support(self) -> float:
         """Number of support vectors."""
         return self.n * support_share(self.measured.set_share)
@@ -338,19 +343,18 @@ class Forecast:
         """
         usual = USUAL_LOCAL_SET if local else USUAL_SET
         rows, most = min(self.set_rows, usual), min(self.n, self.settings.set_cap)
-        if not local and self._has_small_sets():
+        # Beside small sets as many columns are kept as there is memory for.
+        if not local and not self.keeps_columns and self.has_small_sets():
             rows = min(rows, SMALL_SETS)
         beside = (2 * self.n + rows) * self.row + 12 * VECTOR * self.n
         return self._matrix(rows, most, beside, beside + most * self.row)
 
-    def _has_small_sets(self) -> bool:
-        """Return whether many small sets solve the problem, as `solve_whole` decides it.
-
-        Rows whose kernel values are costly keep columns beside them, as many as memory takes.
-        """
-        costly = self.values < self.width or self.width >= KEPT_FROM
-        enough = self.n > max(self.settings.set_cap, SMALL_SETS_ABOVE)
-        return enough and not costly and self.support > FEW_SUPPORT * self.n
+    def has_small_sets(self) -> bool:
+        """Return whether many small sets solve the problem, as `solve_whole` decides it."""
+        cap = self.settings.set_cap
+        if self.keeps_columns and self.support <= cap:
+            return False
+        return self.n > max(cap, SMALL_SETS_ABOVE) and self.support > FEW_SUPPORT * self.n
 
     def _set_of(self, rows: float) -> float:
         """Return the size of the largest working set of some rows; small sets are filled up."""

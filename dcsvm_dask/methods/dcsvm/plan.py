@@ -16,14 +16,14 @@ from dcsvm_dask.methods.dcsvm.stages import (
 )
 from dcsvm_dask.methods.dcsvm.whole_problem import solve_problem
 from dcsvm_dask.methods.decomposition.options import Decomposition
-from dcsvm_dask.methods.decomposition.plan import keeps_columns, sets_plans, setting_seconds
+from dcsvm_dask.methods.decomposition.plan import sets_plans, setting_seconds
 from dcsvm_dask.methods.forecast import Forecast, Load, largest
 from dcsvm_dask.methods.graph import COMMIT
 from dcsvm_dask.methods.method import Goals
 from dcsvm_dask.methods.probe import PROBE_CLUSTERS
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads, offset_plan
 from dcsvm_dask.methods.stages import probe_stage
-from dcsvm_dask.solvers.whole import FEW_SUPPORT, SMALL_SET
+from dcsvm_dask.solvers.whole import SMALL_SET
 from dcsvm_dask.storage.stage_id import DECOMPOSITION
 
 # Rounds of a kind, typical: only the run itself can tell.
@@ -95,7 +95,7 @@ def _conquer_by_one_task(sizes: Forecast, goals: Goals, *, local: bool = False) 
     n = float(sizes.n)
     whole, need = n * sizes.support, sizes.whole(local=local)
     solve = Load("solve", kernel_values=PASSES * whole, threaded=True)
-    if not local and _has_many_sets(sizes):
+    if not local and sizes.has_small_sets():
         values, setting = n * sizes.moves(SMALL_SET), setting_seconds(sizes, SMALL_SET)
         solve = replace(solve, kernel_values=values, core_seconds=setting)
     if local:  # where blocks turn out to be problems of their own rounds may come instead
@@ -109,14 +109,6 @@ def _conquer_by_one_task(sizes: Forecast, goals: Goals, *, local: bool = False) 
             Load(COMMIT, written_bytes=sizes.point_bytes() + sizes.support * sizes.row),
         ),
     )
-
-
-def _has_many_sets(sizes: Forecast) -> bool:
-    """Return whether one task goes by many small working sets; see `solve_whole`."""
-    cap = sizes.settings.set_cap
-    if keeps_columns(sizes) and sizes.support <= cap:
-        return False
-    return sizes.n > cap and sizes.support > FEW_SUPPORT * sizes.n
 
 
 def _tree(sizes: Forecast, goals: Goals) -> list[StagePlan]:

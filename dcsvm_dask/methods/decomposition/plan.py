@@ -19,7 +19,6 @@ from dcsvm_dask.methods.probe import SOLVING
 from dcsvm_dask.methods.sizes import row_parts
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads, offset_plan
 from dcsvm_dask.solvers import number_of_shares
-from dcsvm_dask.solvers.parallel.share import KEPT_FROM
 from dcsvm_dask.storage.stage_id import DECOMPOSITION
 
 MOVES = {False: 10.0, None: 3.0}
@@ -71,7 +70,7 @@ def sets_plans(
     # The shares stay in memory while f is computed from scratch.
     last = Need(int(held + checking.n_bytes), int(held + checking.most))
     moved = _moves(sizes, size)
-    each, made = _time_of_value(sizes), MADE if keeps_columns(sizes) else 1.0
+    each, made = _time_of_value(sizes), MADE if sizes.keeps_columns else 1.0
     values = moved * n / COMMITS
     step = Load(
         STEP,
@@ -117,11 +116,6 @@ def _moves(sizes: Forecast, size: int) -> float:
     return sizes.moves(size) if smooth else MOVES[smooth] * sizes.n
 
 
-def keeps_columns(sizes: Forecast) -> bool:
-    """Return whether kernel columns are kept; see `ShareRows.keeps_columns`."""
-    return not _is_dense(sizes) or sizes.width >= KEPT_FROM
-
-
 def held_bytes(sizes: Forecast, options: Decomposition, shares: int) -> float:
     """Return the memory of all shares between steps: a worker may come to have them all.
 
@@ -133,7 +127,7 @@ def held_bytes(sizes: Forecast, options: Decomposition, shares: int) -> float:
     """
     n, row = sizes.n, sizes.row
     held = row * n + SHARE_VECTORS * VECTOR * n
-    if not keeps_columns(sizes):
+    if not sizes.keeps_columns:
         return held + row * n / shares  # tiles of one share at a time
     # Tiles of the rows: of sparse ones features that are not rare are stored dense.
     tiles, beside = row * n, row
