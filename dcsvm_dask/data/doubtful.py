@@ -16,6 +16,7 @@ from dcsvm_dask.readers.columns import listed
 from dcsvm_dask.readers.labels import Label
 from dcsvm_dask.readers.preparing.doubts import spelled_alike
 from dcsvm_dask.readers.preparing.thousands import (
+    commas_doubts_of_target,
     thousands_doubts,
     thousands_doubts_of_target,
 )
@@ -37,6 +38,7 @@ def doubts_of(
     held_out: Sequence[int] | None,
     sample: RowSample | None,
     codes: Sequence[int] | None,
+    y: Any,
 ) -> list[str]:
     """Return the warnings for the user.
 
@@ -57,6 +59,8 @@ def doubts_of(
         Rows with their labels.
     codes : sequence of int or None
         The class of each label; None of targets.
+    y : LabelTable, TargetTable or SignTable
+        What has read the labels or targets.
     """
     texts = [loss.warning(source.feature_names), _of_held_out(classes, counts, held_out)]
     if not hasattr(source, "about"):  # a data set was checked at its ingest
@@ -65,6 +69,8 @@ def doubts_of(
             texts += getattr(source, "doubts", ())
             texts += thousands_doubts(source, survey.mixed())
             texts += [_of_labels(labels), _of_classes(classes, counts)]
+            if getattr(y, "has_comma", False):
+                texts += commas_doubts_of_target(source)
             if sample is not None:
                 texts += _of_sample(source, survey, sample, codes)
     return [f"{masked(source.name)}: {text}" for text in texts if text is not None]

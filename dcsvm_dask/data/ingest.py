@@ -129,7 +129,7 @@ def ingest(
     words = dict(locals())  # only the parameters are local variables here
     scale = usual_scale(source, scale)
     _check_parameters(scale, test, test_fraction, seed, chunk_rows, rows)
-    table = _table(task, positive)
+    table = _table(task, positive, decimal)
     targets = table is not LabelTable
     if isinstance(drop, str) or not all(isinstance(name, str) for name in drop):
         raise InputError(f"drop must be a list of names of columns, got {drop!r:.80}")
@@ -209,7 +209,7 @@ def ingest(
             test_scan = _scan(
                 test_source,
                 (None, None),
-                table=table,
+                table=_for_test(table, train.y, decimal),
                 copy=False,
                 statistics=None,
                 report=report_line,
@@ -259,6 +259,7 @@ def ingest(
                     **asdict(getattr(train_source, "reading", Reading("source"))),
                     "header": header,
                     "first_feature": form.first_feature,
+                    **_target_form(train.y),
                 },
                 "ranges": survey.ranges(
                     form.n_features if form.n_features <= RANGED else SHOWN, form.shift(train)
@@ -278,6 +279,7 @@ def ingest(
                     None if targets or test_fraction is None else parts["test"]["counts"],
                     sample,
                     None if targets else [code_of[v] for v in train.y.labels],
+                    train.y,
                 ),
                 # A data set as the source has properties of its own source.
                 **getattr(train_source, "about", {}),
@@ -308,7 +310,7 @@ def _columns(source: Any) -> dict[str, Any] | None:
     return None if made is None else dict(made.to_json())
 
 
-def _table(task: Any, positive: Sequence[Label] | None) -> Callable[[str], Table]:
+def _table(task: Any, positive: Sequence[Label] | None, decimal: str) -> Callable[[str], Table]:
     """Return what reads y of a task, given the name of a source."""
     if not isinstance(task, str) or task not in DATA_TASKS:
         raise InputError(f"task must be one of {', '.join(DATA_TASKS)}, got {task!r:.80}")
@@ -319,7 +321,21 @@ def _table(task: Any, positive: Sequence[Label] | None) -> Callable[[str], Table
         return partial(SignTable, positive=positive)
     if positive is not None:
         raise InputError(f"positive: makes classes, but {task} learns numbers; leave it out")
-    return TargetTable
+    # Rows in Dask, which are asked for by this class, have no other decimals.
+    return TargetTable if decimal == "." else partial(TargetTable, decimal=decimal)
+
+
+def _for_test(table: Callable[[str], Table], y: Table, decimal: str) -> Callable[[str], Table]:
+    """Return what reads y of the test part: targets in the form of the training part."""
+    if not isinstance(y, TargetTable) or y.form is None:
+        return table
+    return partial(TargetTable, decimal=decimal, form=y.form)
+
+
+def _target_form(y: Table) -> dict[str, str]:
+    """Return the form of targets, where they are written with a sign."""
+    form = y.form if isinstance(y, TargetTable) else None
+    return {"target_form": form} if form else {}
 
 
 def _scan(source: Any, rows: tuple[int | None, int | None], **how: Any) -> Any:

@@ -215,7 +215,9 @@ class Preparation:
         if self.one_class:
             return SignTable(name, first_row, self.positive).add(labels)
         if not self.has_classes:
-            return TargetTable(name, first_row).add(labels)
+            decimal = "." if self.columns is None else self.columns.decimal
+            form = str(self.reading.get("target_form") or "")
+            return TargetTable(name, first_row, decimal=decimal, form=form).add(labels)
         table = LabelTable(name, first_row)
         codes = table.add(labels)
         ours = [

@@ -214,6 +214,25 @@ def _without_sign(words: Any) -> tuple[Any, str]:
     return pc.replace_substring_regex(words, pattern=_SIGNED, replacement=r"\1\2"), signs[0]
 
 
+def sign_problem(sign: str | None, known: str) -> str | None:
+    """Return what is wrong with the sign of later numbers; None if nothing is.
+
+    Parameters
+    ----------
+    sign : str or None
+        That of the later numbers, as `numbers_of` returns it.
+    known : str
+        That of the training rows; "" without any.
+    """
+    if sign is None or sign == known or (not sign and known != "%"):
+        return None
+    return f"is a number {_with(sign)}, and those of the training rows are {_with(known)}"
+
+
+def _with(sign: str) -> str:
+    return f"with {sign}" if sign else "without a sign"
+
+
 def missing_of(column: Any) -> NDArray[np.bool_]:
     """Return which cells of a column have no value."""
     import pyarrow as pa

@@ -31,7 +31,12 @@ def _what(encoder: Encoder) -> str:
         more = f" and {len(words) - SHOWN:,} more" if len(words) > SHOWN else ""
         named = ", ".join(word[:40] for word in words[:SHOWN])
         return f"{len(words):,} {'category' if len(words) == 1 else 'categories'}: {named}{more}"
-    return NUMBER if encoder.form is None else f"{NUMBER}, written with {encoder.form}"
+    return form_of_numbers(encoder.form)
+
+
+def form_of_numbers(form: str | None) -> str:
+    """Return how numbers are written: with the sign that all of them have."""
+    return NUMBER if form is None else f"{NUMBER}, written with {form}"
 
 
 def _filled(encoder: Encoder) -> str:

@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
-from dcsvm_dask.readers.preparing.cells import flags_in, is_date, is_number, numbers_of
+from dcsvm_dask.readers.preparing.cells import (
+    flags_in,
+    is_date,
+    is_number,
+    numbers_of,
+    sign_problem,
+)
 from dcsvm_dask.readers.preparing.dates import (
     DATE_FORMATS,
     NUMBERS_OF_DATE,
@@ -210,10 +216,9 @@ class Encoder:
         self, sign: str | None, numbers: NDArray[np.float64], codes: NDArray[np.int64] | None
     ) -> None:
         """Refuse numbers with another sign than those of the training rows, or without a %."""
-        if sign is None or sign == (self.form or "") or (not sign and self.form != "%"):
-            return
-        said = f"is a number {_with(sign)}, and those of the training rows are {_with(self.form)}"
-        raise BadCellError(_first(~np.isnan(numbers), codes), self.name, said)
+        problem = sign_problem(sign, self.form or "")
+        if problem is not None:
+            raise BadCellError(_first(~np.isnan(numbers), codes), self.name, problem)
 
     def _refuse(
         self,
@@ -252,10 +257,6 @@ def _with_flags(
         return numbers, wrong
     looked_up = _looked_up(column, known)
     return np.where(wrong, looked_up, numbers), wrong & np.isnan(looked_up)
-
-
-def _with(sign: str | None) -> str:
-    return f"with {sign}" if sign else "without a sign"
 
 
 def shown(cell: Any) -> str:
