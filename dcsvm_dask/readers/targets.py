@@ -9,7 +9,12 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.labels import plain
-from dcsvm_dask.readers.preparing.cells import numbers_of, sign_problem
+from dcsvm_dask.readers.preparing.cells import (
+    PARENTHESES,
+    in_parentheses,
+    numbers_of,
+    sign_problem,
+)
 
 MOST_TARGET = 1e100
 """Largest size of a target: its square is a float64."""
@@ -28,12 +33,10 @@ class TargetTable:
         Mark before the decimals of numbers that are text.
     form : str, optional
         The form of the training targets, for later rows: the sign of a currency or per cent that
-        all of them have, "" without any.
+        all of them have, "" without any, with `PARENTHESES` after it where some are in these.
 
     Attributes
     ----------
-    form : str or None
-        That of the targets so far; None: none of them was text.
     has_comma : bool
         Whether a comma in numbers of the text was read as a separator of thousands.
     """
@@ -44,9 +47,18 @@ class TargetTable:
     def __init__(
         self, name: str, first_row: int = 0, *, decimal: str = ".", form: str | None = None
     ) -> None:
-        self.name, self.form, self.has_comma = name, form, False
+        self.name, self.has_comma = name, False
         self.n_rows = first_row
         self._decimal, self._is_later = decimal, form is not None
+        self._sign = None if form is None else form.removesuffix(PARENTHESES)
+        self._has_parentheses = False
+
+    @property
+    def form(self) -> str | None:
+        """The form of the targets so far; None: none of them was text."""
+        if self._sign is None:
+            return None
+        return self._sign + PARENTHESES if self._has_parentheses else self._sign
 
     def add(self, targets: NDArray[Any]) -> NDArray[np.float64]:
         """Return the targets of the next rows.
@@ -55,7 +67,7 @@ class TargetTable:
         ----------
         targets : array, shape (n,)
             Numbers, booleans, or strings that are numbers, perhaps with separators of thousands
-            and the sign of a currency or per cent.
+            and the sign of a currency or per cent, and in parentheses where they are negative.
 
         Returns
         -------
@@ -93,7 +105,8 @@ class TargetTable:
         InputError
             If those are written with another sign.
         """
-        self._note_form(other.form)
+        self._note_sign(other._sign)
+        self._has_parentheses |= other._has_parentheses
         self.has_comma |= other.has_comma
         self.n_rows += other.n_rows
 
@@ -107,7 +120,7 @@ class TargetTable:
             found = [_number(word) for word in words]
             if None not in found:
                 if any(isinstance(word, str) for word in words):
-                    self._note_form("")
+                    self._note_sign("")
                 return np.array(found, np.float64)
         return self._written(given, words)
 
@@ -127,24 +140,24 @@ class TargetTable:
                 f"{word!r:.40}, which is not a number; regression learns numbers (is the target "
                 "in another column? see --label), and classes are ingested without --task"
             )
-        self._note_form(sign)
+        self._note_sign(sign)
+        self._has_parentheses |= bool(in_parentheses(cells.dictionary).any())
         self.has_comma |= self._decimal == "." and any("," in word for word in texts if word)
         return np.append(values, np.nan)[codes]
 
-    def _note_form(self, form: str | None) -> None:
+    def _note_sign(self, sign: str | None) -> None:
         """Refuse targets that are written with another sign than those before."""
-        known, self.form = self.form, self.form if form is None else form
-        if form is None or known is None or form == known:
-            return
-        if self._is_later:
-            self.form = known
-            if (problem := sign_problem(form, known)) is not None:
+        known = self._sign
+        if sign is None or known is None:
+            self._sign = sign if known is None else known
+        elif self._is_later:
+            if (problem := sign_problem(sign, known)) is not None:
                 raise InputError(f"{self.name}: the target {problem}")
-            return
-        raise InputError(
-            f"{self.name}: the targets are numbers with {max(form, known)} and without: write all "
-            "in one way"
-        )
+        elif sign != known:
+            raise InputError(
+                f"{self.name}: the targets are numbers with {max(sign, known)} and without: write "
+                "all in one way"
+            )
 
 
 def _is_missing(word: Any) -> bool:

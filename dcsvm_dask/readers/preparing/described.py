@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dcsvm_dask.readers.preparing.cells import PARENTHESES
 from dcsvm_dask.readers.preparing.dates import DAYS, form_in_words
 from dcsvm_dask.readers.preparing.encoders import DATE, FLAG, NUMBER, ONE_HOT, ORDINAL, Encoder
 
@@ -35,8 +36,10 @@ def _what(encoder: Encoder) -> str:
 
 
 def form_of_numbers(form: str | None) -> str:
-    """Return how numbers are written: with the sign that all of them have."""
-    return NUMBER if form is None else f"{NUMBER}, written with {form}"
+    """Return how numbers are written: with the sign that all have, or some in parentheses."""
+    sign = (form or "").removesuffix(PARENTHESES)
+    said = f"{NUMBER}, written with {sign}" if sign else NUMBER
+    return said if sign == (form or "") else f"{said}, negative where in parentheses"
 
 
 def _filled(encoder: Encoder) -> str:

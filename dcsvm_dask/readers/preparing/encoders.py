@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.preparing.cells import (
+    PARENTHESES,
     flags_in,
     is_date,
     is_number,
@@ -71,7 +72,8 @@ class Encoder:
     words : tuple of str
         Categories, ordered words, or the parts of a date; empty for numbers and flags.
     form : str or None
-        Form of dates that are text, or the sign of a currency or per cent that all numbers have.
+        Form of dates that are text; or the sign of a currency or per cent that all numbers have,
+        with `PARENTHESES` after it where some are in these.
     fill : float, str, tuple of float or None
         What stands for a missing cell: a number, a category, or a number for each part of a date.
         None: such cells are refused.
@@ -216,7 +218,7 @@ class Encoder:
         self, sign: str | None, numbers: NDArray[np.float64], codes: NDArray[np.int64] | None
     ) -> None:
         """Refuse numbers with another sign than those of the training rows, or without a %."""
-        problem = sign_problem(sign, self.form or "")
+        problem = sign_problem(sign, (self.form or "").removesuffix(PARENTHESES))
         if problem is not None:
             raise BadCellError(_first(~np.isnan(numbers), codes), self.name, problem)
 

@@ -18,6 +18,7 @@ from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.preparing.cells import (
     empty_words,
     hint_for_words,
+    in_parentheses,
     is_date,
     is_number,
     is_text,
@@ -414,6 +415,8 @@ class PreparedSource:
     def _label_values(cells: Any, decimal: str) -> NDArray[Any]:
         """Return labels as numbers where all of them are numbers that float64 represents."""
         words = cells.to_pylist()
+        if in_parentheses(cells).any():  # negative targets, or words
+            return np.array(words, dtype=object)
         if decimal == ",":
             values, wrong, sign = numbers_of(cells, ",")
             return np.array(words, dtype=object) if wrong.any() or sign else values

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.preparing.cells import doubtful_comma
+from dcsvm_dask.readers.preparing.cells import doubtful_comma, with_minus
 from dcsvm_dask.readers.preparing.csv_tables import CsvTable
 from dcsvm_dask.readers.preparing.doubts import of_commas
 from dcsvm_dask.readers.preparing.source import PreparedSource
@@ -16,8 +16,8 @@ from dcsvm_dask.readers.preparing.words import different, tidy
 from dcsvm_dask.readers.source import Reading, Source
 from dcsvm_dask.readers.table import TableSource
 
-DOTTED = r"^\D?\s?[+-]?[1-9]\d{0,2}(\.\d{3})+\s?\D?$"
-WHOLE = r"^\D?\s?[+-]?\d{1,3}\s?\D?$"
+DOTTED = r"^[+-]?\D?\s?[+-]?[1-9]\d{0,2}(\.\d{3})+\s?\D?$"
+WHOLE = r"^[+-]?\D?\s?[+-]?\d{1,3}\s?\D?$"
 """Numbers without and with thousands, perhaps with the sign of a currency."""
 
 
@@ -126,8 +126,9 @@ def _sample(table: CsvTable, column: int) -> str | None:
     sample, has_whole = None, False
     for (cells,) in table.batches([column]):
         words = different(tidy(cells, table.missing_words))[0].drop_null()
-        dotted = pc.match_substring_regex(words, pattern=DOTTED)
-        whole = pc.match_substring_regex(words, pattern=WHOLE)
+        signed = with_minus(words)
+        dotted = pc.match_substring_regex(signed, pattern=DOTTED)
+        whole = pc.match_substring_regex(signed, pattern=WHOLE)
         if not pc.all(pc.or_(dotted, whole), min_count=0).as_py():
             return None
         has_whole |= bool(pc.any(whole).as_py())
