@@ -9,6 +9,7 @@ import numpy as np
 
 from dcsvm_dask.data.leaks import columns_of, leaks, told_of_leaks
 from dcsvm_dask.data.row_sample import RowSample
+from dcsvm_dask.data.sentinel_dates import columns_of_dates, told_of_dates
 from dcsvm_dask.data.sentinels import sentinels, told_of_sentinels
 from dcsvm_dask.masking import masked
 from dcsvm_dask.numbers import counted
@@ -114,10 +115,13 @@ def _of_sample(
         return []
     assert source.feature_names is not None
     found = sentinels(rows, *survey.limits(rows.shape[1]))
+    of_dates = {j for _, own in columns_of_dates(source) for j in range(own.start, own.stop)}
+    found = [one for one in found if one.feature not in of_dates]
     reading: Any = getattr(source, "reading", None)
     is_text = getattr(reading, "separator", None) is not None
     texts: list[str | None] = [
         *told_of_sentinels(found, source.feature_names, is_text=is_text, is_all=sample.is_all),
+        *told_of_dates(source, rows, is_text=is_text, is_all=sample.is_all),
     ]
     if codes is None:
         return [*texts, *thousands_doubts_of_target(source, labels)]
