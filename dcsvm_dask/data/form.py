@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from dcsvm_dask.data.scan import Scan
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.labels import Label, LabelTable
+from dcsvm_dask.readers.labels import Label, LabelTable, class_of
 from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.readers.statistics import ScalingStatistics
@@ -181,7 +181,9 @@ def test_codes(
     """
     out = []
     for label, first_row in zip(table.labels, table.first_rows, strict=True):
-        code = code_of.get(label, 0 if positive is not None else -1)
+        known = None if label in code_of else class_of(label, train.labels)
+        ours = label if known is None else train.labels[known]
+        code = code_of.get(ours, 0 if positive is not None else -1)
         if code < 0:
             raise InputError(
                 f"{table.name}: row {first_row} (counted from 0) has the label {label!r}, which "

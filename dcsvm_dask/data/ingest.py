@@ -29,7 +29,7 @@ from dcsvm_dask.data.split import Split, classes_of
 from dcsvm_dask.data.write import write_part
 from dcsvm_dask.errors import DcsvmWarning, InputError, RunError
 from dcsvm_dask.masking import masked
-from dcsvm_dask.readers.labels import Label, LabelTable, canonical, choose_classes
+from dcsvm_dask.readers.labels import Label, LabelTable, choose_classes, named_label
 from dcsvm_dask.readers.preparing.choices import Choices
 from dcsvm_dask.readers.scaling import LEARNED, SCALES
 from dcsvm_dask.readers.signs import SignTable
@@ -289,7 +289,7 @@ def ingest(
                 **({"task": task} if task == Quantile.name else {}),
             }
             if positive is not None:
-                about["positive"] = [canonical(p) for p in positive]
+                about["positive"] = [named_label(p, train.y.labels) for p in positive]
             for text in about["warnings"]:
                 warnings.warn(DcsvmWarning(text), stacklevel=2)
             _commit(lock, place, staged, form, parts, about)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected
-from dcsvm_dask.readers.labels import Label, LabelTable
+from dcsvm_dask.readers.labels import Label, LabelTable, class_of, named_label
 from dcsvm_dask.readers.preparing.preparation import ColumnPreparation
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.readers.signs import SignTable
@@ -271,13 +271,14 @@ class Preparation:
 
     def _code(self, label: Label, where: str, *, joined: bool) -> int:
         if self.positive is not None and not joined:
-            return int(label in self.positive)
-        if label not in self.classes:
+            return int(label in {named_label(one, [label]) for one in self.positive})
+        code = class_of(label, self.classes)
+        if code is None:
             known = ", ".join(repr(c) for c in self.classes)
             raise InputError(
                 f"{where}: the label {label!r} does not occur in the training data ({known})"
             )
-        return self.classes.index(label)
+        return code
 
 
 def keep_preparation(run: RunFolder, data: DataSet) -> None:
