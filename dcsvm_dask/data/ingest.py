@@ -30,6 +30,7 @@ from dcsvm_dask.data.write import write_part
 from dcsvm_dask.errors import DcsvmWarning, InputError, RunError
 from dcsvm_dask.masking import masked
 from dcsvm_dask.readers.labels import Label, LabelTable, choose_classes, named_label
+from dcsvm_dask.readers.lines import by_line
 from dcsvm_dask.readers.preparing.choices import Choices
 from dcsvm_dask.readers.scaling import LEARNED, SCALES
 from dcsvm_dask.readers.signs import SignTable
@@ -247,7 +248,8 @@ def ingest(
                 raise InputError(f"{train_source.name}: the split leaves one class to train on")
             if test_source is not None or test_fraction is not None:
                 if not targets:
-                    codes = test_codes(test_scan.y, train.y, code_of, positive)
+                    with by_line(test_source):
+                        codes = test_codes(test_scan.y, train.y, code_of, positive)
                 parts["test"] = _write(
                     staged / "test", test_scan, test_order, codes, form, report_line
                 )

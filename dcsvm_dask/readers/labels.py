@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.lines import row_error
 from dcsvm_dask.readers.preparing.cells import FLAGS
 
 Label: TypeAlias = int | float | str
@@ -87,16 +88,17 @@ class LabelTable:
             row = self.n_rows + int(first[k])
             label = canonical(value)
             if label in ("", "?") or (isinstance(label, float) and not math.isfinite(label)):
-                raise InputError(f"{self.name}: row {row} (counted from 0) has no label: {value!r}")
+                raise row_error(self.name, row, f" has no label: {value!r:.60}")
             if isinstance(label, str) and not _is_text(label):
-                raise InputError(
-                    f"{self.name}: row {row} (counted from 0) has a label that is not valid text: "
-                    f"{label[:40]!a}"
+                raise row_error(
+                    self.name, row, f" has a label that is not valid text: {label[:40]!a}"
                 )
             if isinstance(label, str) and len(label) > MAX_LABEL:
-                raise InputError(
-                    f"{self.name}: row {row} (counted from 0) has a label of {len(label):,} "
-                    f"characters, {label[:40]!r}...; at most {MAX_LABEL:,} are possible"
+                raise row_error(
+                    self.name,
+                    row,
+                    f" has a label of {len(label):,} characters, {label[:40]!r}...; at most "
+                    f"{MAX_LABEL:,} are possible",
                 )
             translate[k] = self._code(label, row)
         if len(self.labels) > MAX_CLASSES:

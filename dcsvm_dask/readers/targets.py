@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.labels import plain
+from dcsvm_dask.readers.lines import row_error
 from dcsvm_dask.readers.preparing.cells import (
     PARENTHESES,
     in_parentheses,
@@ -90,10 +91,7 @@ class TargetTable:
                 if np.isnan(values[k])
                 else f"the target {given[k]!s:.40}, which is beyond {MOST_TARGET:g}"
             )
-            raise InputError(
-                f"{self.name}: row {self.n_rows + k} (counted from 0) has {what}; fill in or drop "
-                "such rows"
-            )
+            raise row_error(self.name, self.n_rows + k, f" has {what}; fill in or drop such rows")
         self.n_rows += len(values)
         return values + 0.0
 
@@ -135,10 +133,12 @@ class TargetTable:
         if wrong.any():
             k = int(np.argmax(np.append(wrong, False)[codes]))
             word = given[k : k + 1].tolist()[0]
-            raise InputError(
-                f"{self.name}: row {self.n_rows + k} (counted from 0) has the target "
-                f"{word!r:.40}, which is not a number; regression learns numbers (is the target "
-                "in another column? see --label), and classes are ingested without --task"
+            raise row_error(
+                self.name,
+                self.n_rows + k,
+                f" has the target {word!r:.40}, which is not a number; regression learns numbers "
+                "(is the target in another column? see --label), and classes are ingested without "
+                "--task",
             )
         self._note_sign(sign)
         self._has_parentheses |= bool(in_parentheses(cells.dictionary).any())

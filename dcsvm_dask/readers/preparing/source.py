@@ -363,6 +363,18 @@ class PreparedSource:
             raise InputError(f"{self.name}: empty: it holds no rows")
         self.n_left_out = start - passed
 
+    def where(self, row: int) -> str:
+        """Return the line of a row that `blocks` yields."""
+        if self._choices.missing == "drop":
+            start, passed = 0, 0
+            for batch in self._batches(self._layout.features):
+                every = np.arange(start, start + len(batch[0]))
+                _, kept = self._without_missing(self._tidied(batch), every)
+                if row < passed + len(kept):
+                    return self.table.where(int(kept[row - passed]))
+                start, passed = start + len(every), passed + len(kept)
+        return self.table.where(row)
+
     def columns_of_numbers(self) -> dict[int, tuple[str, int]]:
         """Return the name and the position of the column of each feature that is its number.
 
