@@ -42,7 +42,7 @@ def command(place: str, as_json: bool, quiet: bool) -> None:
 
 def describe(place: Any) -> dict[str, Any]:
     """Return what a data set holds, JSON-able; only the named part if one is named."""
-    from dcsvm_dask.data.summary import reading_of
+    from dcsvm_dask.data.summary import described, reading_of
     from dcsvm_dask.storage.dataset import DataSet
     from dcsvm_dask.storage.location import Location
 
@@ -72,7 +72,7 @@ def describe(place: Any) -> dict[str, Any]:
         "reading": reading_of(data),
         "feature_names": data.feature_names,
         "columns": None if data.columns is None else data.columns.to_json(),
-        "prepared": [] if data.columns is None else data.columns.described(),
+        "prepared": described(data),
         "ranges": data.ranges,
         "dropped": {**data.dropped, "rows": data.made_with.get("rows")},
         "warnings": data.warnings,

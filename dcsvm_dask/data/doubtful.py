@@ -9,6 +9,7 @@ import numpy as np
 
 from dcsvm_dask.data.leaks import columns_of, leaks, told_of_leaks
 from dcsvm_dask.data.row_sample import RowSample
+from dcsvm_dask.data.sentinel_dates import columns_of_dates, told_of_dates
 from dcsvm_dask.data.sentinels import CELLS, FEATURES, TEXT, sentinels, told_of_sentinels
 from dcsvm_dask.data.target_leaks import target_leaks, told_of_target_leaks
 from dcsvm_dask.masking import masked
@@ -17,6 +18,7 @@ from dcsvm_dask.readers.columns import listed
 from dcsvm_dask.readers.labels import Label
 from dcsvm_dask.readers.preparing.doubts import spelled_alike
 from dcsvm_dask.readers.preparing.thousands import (
+    commas_doubts_of_target,
     thousands_doubts,
     thousands_doubts_of_target,
 )
@@ -38,6 +40,7 @@ def doubts_of(
     held_out: Sequence[int] | None,
     sample: RowSample | None,
     codes: Sequence[int] | None,
+    y: Any,
 ) -> list[str]:
     """Return the warnings for the user.
 
@@ -58,6 +61,8 @@ def doubts_of(
         Rows with their labels.
     codes : sequence of int or None
         The class of each label; None of targets.
+    y : LabelTable, TargetTable or SignTable
+        What has read the labels or targets.
     """
     texts = [loss.warning(source.feature_names), _of_held_out(classes, counts, held_out)]
     if not hasattr(source, "about"):  # a data set was checked at its ingest
@@ -66,6 +71,8 @@ def doubts_of(
             texts += getattr(source, "doubts", ())
             texts += thousands_doubts(source, survey.mixed())
             texts += [_of_labels(labels), _of_classes(classes, counts)]
+            if getattr(y, "has_comma", False):
+                texts += commas_doubts_of_target(source)
         if sample is not None:
             texts += _of_sample(source, survey, sample, codes)
     return [f"{masked(source.name)}: {text}" for text in texts if text is not None]
@@ -112,9 +119,14 @@ def _of_sample(
     shown = [f"feature {k}" for k in range(rows.shape[1])] if names is None else names
     reading: Any = getattr(source, "reading", None)
     is_text = getattr(reading, "separator", None) is not None
+    of_dates = {j for _, own in columns_of_dates(source) for j in range(own.start, own.stop)}
     found = sentinels(rows, *survey.limits(rows.shape[1]))
+    found = [one for one in found if one.feature not in of_dates]
     how = TEXT if is_text else FEATURES if names is None else CELLS
-    texts: list[str | None] = [*told_of_sentinels(found, shown, how=how, is_all=is_all)]
+    texts: list[str | None] = [
+        *told_of_sentinels(found, shown, how=how, is_all=is_all),
+        *told_of_dates(source, rows, is_text=is_text, is_all=is_all),
+    ]
     # Row numbers and identifiers, of which a sorted table has such, are named already.
     named = {*survey.index_like(names), *survey.id_like(names)}
     columns = [one for one in columns_of(source, shown) if one[1].start not in named]

@@ -10,7 +10,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from dcsvm_dask.data.scan import Scan
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.labels import Label, LabelTable
+from dcsvm_dask.readers.labels import Label, LabelTable, class_of
+from dcsvm_dask.readers.lines import row_error
 from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.readers.statistics import ScalingStatistics
@@ -181,11 +182,11 @@ def test_codes(
     """
     out = []
     for label, first_row in zip(table.labels, table.first_rows, strict=True):
-        code = code_of.get(label, 0 if positive is not None else -1)
+        known = None if label in code_of else class_of(label, train.labels)
+        ours = label if known is None else train.labels[known]
+        code = code_of.get(ours, 0 if positive is not None else -1)
         if code < 0:
-            raise InputError(
-                f"{table.name}: row {first_row} (counted from 0) has the label {label!r}, which "
-                f"does not occur in {train.name}"
-            )
+            said = f" has the label {label!r}, which does not occur in {train.name}"
+            raise row_error(table.name, first_row, said)
         out.append(code)
     return np.array(out, np.int32)

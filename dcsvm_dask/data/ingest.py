@@ -29,7 +29,8 @@ from dcsvm_dask.data.split import Split, classes_of
 from dcsvm_dask.data.write import write_part
 from dcsvm_dask.errors import DcsvmWarning, InputError, RunError
 from dcsvm_dask.masking import masked
-from dcsvm_dask.readers.labels import Label, LabelTable, canonical, choose_classes
+from dcsvm_dask.readers.labels import Label, LabelTable, choose_classes, named_label
+from dcsvm_dask.readers.lines import by_line
 from dcsvm_dask.readers.preparing.choices import Choices
 from dcsvm_dask.readers.scaling import LEARNED, SCALES
 from dcsvm_dask.readers.signs import SignTable
@@ -129,7 +130,7 @@ def ingest(
     words = dict(locals())  # only the parameters are local variables here
     scale = usual_scale(source, scale)
     _check_parameters(scale, test, test_fraction, seed, chunk_rows, rows)
-    table = _table(task, positive)
+    table = _table(task, positive, decimal)
     targets = table is not LabelTable
     if isinstance(drop, str) or not all(isinstance(name, str) for name in drop):
         raise InputError(f"drop must be a list of names of columns, got {drop!r:.80}")
@@ -211,7 +212,7 @@ def ingest(
             test_scan = _scan(
                 test_source,
                 (None, None),
-                table=table,
+                table=_for_test(table, train.y, decimal),
                 copy=False,
                 statistics=None,
                 report=report_line,
@@ -249,7 +250,8 @@ def ingest(
                 raise InputError(f"{train_source.name}: the split leaves one class to train on")
             if test_source is not None or test_fraction is not None:
                 if not targets:
-                    codes = test_codes(test_scan.y, train.y, code_of, positive)
+                    with by_line(test_source):
+                        codes = test_codes(test_scan.y, train.y, code_of, positive)
                 parts["test"] = _write(
                     staged / "test", test_scan, test_order, codes, form, report_line
                 )
@@ -261,6 +263,7 @@ def ingest(
                     **asdict(getattr(train_source, "reading", Reading("source"))),
                     "header": header,
                     "first_feature": form.first_feature,
+                    **_target_form(train.y),
                 },
                 "ranges": survey.ranges(
                     form.n_features if form.n_features <= RANGED else SHOWN, form.shift(train)
@@ -280,6 +283,7 @@ def ingest(
                     None if targets or test_fraction is None else parts["test"]["counts"],
                     sample,
                     None if targets else [code_of[v] for v in train.y.labels],
+                    train.y,
                 ),
                 # A data set as the source has properties of its own source.
                 **getattr(train_source, "about", {}),
@@ -289,7 +293,7 @@ def ingest(
                 **({"task": task} if task == Quantile.name else {}),
             }
             if positive is not None:
-                about["positive"] = [canonical(p) for p in positive]
+                about["positive"] = [named_label(p, train.y.labels) for p in positive]
             for text in about["warnings"]:
                 warnings.warn(DcsvmWarning(text), stacklevel=2)
             _commit(lock, place, staged, form, parts, about)
@@ -310,7 +314,7 @@ def _columns(source: Any) -> dict[str, Any] | None:
     return None if made is None else dict(made.to_json())
 
 
-def _table(task: Any, positive: Sequence[Label] | None) -> Callable[[str], Table]:
+def _table(task: Any, positive: Sequence[Label] | None, decimal: str) -> Callable[[str], Table]:
     """Return what reads y of a task, given the name of a source."""
     if not isinstance(task, str) or task not in DATA_TASKS:
         raise InputError(f"task must be one of {', '.join(DATA_TASKS)}, got {task!r:.80}")
@@ -321,7 +325,21 @@ def _table(task: Any, positive: Sequence[Label] | None) -> Callable[[str], Table
         return partial(SignTable, positive=positive)
     if positive is not None:
         raise InputError(f"positive: makes classes, but {task} learns numbers; leave it out")
-    return TargetTable
+    # Rows in Dask, which are asked for by this class, have no other decimals.
+    return TargetTable if decimal == "." else partial(TargetTable, decimal=decimal)
+
+
+def _for_test(table: Callable[[str], Table], y: Table, decimal: str) -> Callable[[str], Table]:
+    """Return what reads y of the test part: targets in the form of the training part."""
+    if not isinstance(y, TargetTable) or y.form is None:
+        return table
+    return partial(TargetTable, decimal=decimal, form=y.form)
+
+
+def _target_form(y: Table) -> dict[str, str]:
+    """Return the form of targets, where they are written with a sign."""
+    form = y.form if isinstance(y, TargetTable) else None
+    return {"target_form": form} if form else {}
 
 
 def _scan(source: Any, rows: tuple[int | None, int | None], **how: Any) -> Any:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.data.scan import Table, y_of
 from dcsvm_dask.data.split import Split, classes_of
 from dcsvm_dask.readers.labels import Label
+from dcsvm_dask.readers.lines import by_line
 from dcsvm_dask.readers.preparing.source import PreparedSource
 from dcsvm_dask.readers.targets import TargetTable
 from dcsvm_dask.readers.weights import Weights
@@ -56,7 +57,8 @@ def learn_columns(
         masks.append(mask)
         if split.chooses and mask.any() and not isinstance(y, TargetTable):
             given = None if labels is None else labels[mask]
-            values.append(y_of(y, given, int(mask.sum())))
+            with by_line(source, lambda row: int(np.flatnonzero(np.concatenate(masks))[row])):
+                values.append(y_of(y, given, int(mask.sum())))
     read = np.concatenate([np.zeros(0, np.bool_), *masks])
     if split.chooses:
         of_rows = np.concatenate(values) if values else np.zeros(0)

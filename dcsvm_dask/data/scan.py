@@ -13,6 +13,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.readers.ahead import ahead
 from dcsvm_dask.readers.labels import LabelTable
+from dcsvm_dask.readers.lines import by_line
 from dcsvm_dask.readers.signs import SignTable
 from dcsvm_dask.readers.source import Block, Source
 from dcsvm_dask.readers.statistics import ScalingStatistics
@@ -161,6 +162,13 @@ class Scan:
             self._seen += rows.shape[0]
             yield rows, labels
 
+    def _row_of(self, row: int) -> int:
+        """Return the row of the source, given its number among those that were read."""
+        start = self._limits[0] or 0
+        if self._weights is None:
+            return start + row
+        return start + int(np.flatnonzero(self._weights.values[start:] > 0.0)[row])
+
     def _read(
         self,
         shown: Sequence[ScalingStatistics | Survey],
@@ -169,7 +177,8 @@ class Scan:
     ) -> None:
         name = self.source.name
         for rows, labels in ahead(self._wanted()):
-            values = y_of(self.y, labels, rows.shape[0])
+            with by_line(self.source, self._row_of):
+                values = y_of(self.y, labels, rows.shape[0])
             self._values.append(values)
             if sample is not None:
                 sample.update(rows, values)

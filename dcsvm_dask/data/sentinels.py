@@ -35,7 +35,7 @@ class Sentinel(NamedTuple):
     share : float
         Of the rows.
     least, greatest : float
-        Of the other values.
+        Of the values that are none of this kind.
     """
 
     feature: int
@@ -50,9 +50,9 @@ def sentinels(
 ) -> list[Sentinel]:
     """Return the values that may stand for missing ones.
 
-    Such a value is the least or the greatest of its column, and the gap to the next one is wider
-    than all others together. Below 0 a number of nines is one where no other value is negative. 0
-    is none: many columns are mostly 0.
+    Such a value is the least or the greatest of its column, perhaps but for others of this kind,
+    and the gap to the next one is wider than all others together. Below 0 a number of nines is one
+    where no other value is negative. 0 is none: many columns are mostly 0.
 
     Parameters
     ----------
@@ -62,19 +62,74 @@ def sentinels(
         The least and the greatest value of each feature in all rows.
     """
     n = len(rows)
-    least = max(LEAST_ROWS, LEAST_SHARE * n)
-    if n < least:
+    if n < LEAST_ROWS:
         return []
-    found = []
-    columns = np.ascontiguousarray(rows.T)
-    for ends in (low, high):
-        often = (rows == ends).sum(axis=0)
-        for j in np.flatnonzero((often >= least) & (often < n) & (ends != 0.0)).tolist():
-            value, others = float(ends[j]), columns[j][columns[j] != ends[j]]
-            first, last = float(others.min()), float(others.max())
-            if _is_far(value, first, last) and np.unique(others).size >= LEAST_OTHERS:
-                found.append(Sentinel(j, value, float(often[j] / n), first, last))
-    return sorted(found)
+    found, least = [], least_rows(n)
+    often: NDArray[np.bool_] = np.array(
+        [(rows == ends).sum(axis=0) >= least for ends in (low, high)]
+    )
+    for j in np.flatnonzero(often.any(axis=0) & (low < high)).tolist():
+        # Of a sample only these ends are those of all rows.
+        own, counts = np.unique(rows[:, j], return_counts=True)
+        found += _of_column(j, own, counts, (own[0] == low[j], own[-1] == high[j]))
+    return found
+
+
+def least_rows(n: int) -> float:
+    """Return how many of n rows have a value that may stand for missing ones."""
+    return max(LEAST_ROWS, LEAST_SHARE * n)
+
+
+def _of_column(
+    j: int, values: NDArray[np.float64], counts: NDArray[np.int64], sides: tuple[bool, bool]
+) -> list[Sentinel]:
+    """Return which of a column's distinct values, which ascend, may stand for missing ones.
+
+    Where one is found, the next one is looked at: -9999 and -999 may both be.
+    """
+    n = int(counts.sum())
+    may_be = (counts >= least_rows(n)) & (values != 0.0)
+    first, last, found = 0, len(values) - 1, list[int]()
+    while last - first >= LEAST_OTHERS:
+        ends = [k for k, side in zip((first, last), sides, strict=True) if side and may_be[k]]
+        far = [k for k in ends if _is_far(values[k], *_others(values, may_be, first, last, k))]
+        if not far and len(ends) == 2 and last - first > LEAST_OTHERS:
+            far = ends if _hide_each_other(values[first : last + 1]) else []
+        if not far:
+            break
+        found += far
+        first, last = first + (first in far), last - (last in far)
+    return [
+        Sentinel(
+            j, float(values[k]), float(counts[k] / n), float(values[first]), float(values[last])
+        )
+        for k in sorted(found)
+    ]
+
+
+def _others(
+    values: NDArray[np.float64], may_be: NDArray[np.bool_], first: int, last: int, k: int
+) -> tuple[float, float]:
+    """Return the range of the values first..last but one at an end, k.
+
+    Below 0, after a number of nines, it begins above all others of these.
+    """
+    least = first + (k == first)
+    if k == first and _is_nines(values[k]):
+        while last - least >= LEAST_OTHERS and may_be[least] and _is_nines(values[least]):
+            least += 1
+    return float(values[least]), float(values[last - (k == last)])
+
+
+def _is_nines(value: float) -> bool:
+    """Return whether a value is a negative number of nines."""
+    return _NINES.fullmatch(_written(value)) is not None
+
+
+def _hide_each_other(values: NDArray[np.float64]) -> bool:
+    """Return whether both ends, such as -999 and 999, are codes far from all between them."""
+    ends, between = values[[0, -1]].tolist(), values[[1, -2]].tolist()
+    return all(_CODE.fullmatch(_written(end)) and _is_far(end, *between) for end in ends)
 
 
 def told_of_sentinels(
@@ -117,7 +172,7 @@ def _is_far(value: float, least: float, greatest: float) -> bool:
     word = _written(value)
     if not _CODE.fullmatch(word):
         return gap > FAR * width
-    if _NINES.fullmatch(word) and least >= 0.0:
+    if _is_nines(value) and least >= 0.0:
         return True
     # -1 is the least value of rows that were scaled to -1..1.
     return gap > width and not max(abs(value), -least, greatest) <= 1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dcsvm_dask.readers.preparing.described import form_of_numbers
 from dcsvm_dask.readers.source import SVMLIGHT
 from dcsvm_dask.storage.dataset import DataSet
 
@@ -35,11 +36,20 @@ def summary_lines(data: DataSet) -> list[str]:
     elif data.targets is not None:
         low, high = (f"{data.targets[key]:.6g}" for key in ("least", "most"))
         lines.append(f"targets of the training rows: {low} to {high}")
-    made = [] if data.columns is None else data.columns.described()
+    made = described(data)
     lines += [f"column {text}" for text in made[:SHOWN_COLUMNS]]
     if len(made) > SHOWN_COLUMNS:
         lines.append(f"and {len(made) - SHOWN_COLUMNS:,} more: dcsvm info {data.place}")
     return lines
+
+
+def described(data: DataSet) -> list[str]:
+    """Return what becomes of the columns that are not plain numbers, the targets last."""
+    made = [] if data.columns is None else data.columns.described()
+    form = data.reading.get("target_form")
+    if data.targets is None or not form:
+        return made
+    return [*made, f"{data.reading.get('label') or 'the target'}: {form_of_numbers(form)}"]
 
 
 def reading_of(data: DataSet) -> dict[str, Any]:

@@ -268,7 +268,9 @@ def end_part(
     dict
         ``n_distinct``, ``fingerprint``, ``source`` and perhaps ``weights``.
     """
-    heading, about = [form.n_features, form.classes], {}
+    # The fingerprint of booleans is that of 0 and 1: both are found again in the other's data.
+    classes = [int(label) if isinstance(label, bool) else label for label in form.classes]
+    heading, about = [form.n_features, classes], {}
     if weights is not None and (weights != 1.0).any():
         small = max(form.chunk_rows, SMALL_CHUNK)
         about["weights"] = _write_weights(place / "weights", weights, small)

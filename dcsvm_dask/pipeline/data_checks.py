@@ -13,6 +13,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import told_of_value
 from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.registry import METHODS
+from dcsvm_dask.readers.labels import canonical, class_of
 from dcsvm_dask.solvers import labels_of_classes
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_sample import Data
@@ -176,10 +177,12 @@ def class_weights(
     found = [1.0] * len(classes)
     for label, weight in given.items():
         known = ", ".join(names)
-        check(str(label) in names, "class_weight", label, f"one of the labels {known:.200}")
+        code = names.get(str(label), class_of(canonical(label), classes))
+        check(code is not None, "class_weight", label, f"one of the labels {known:.200}")
+        assert code is not None
         number = is_a(weight, numbers.Real) and is_finite(weight) and weight > 0
         check(number, "class_weight", weight, f"a positive number for {label}")
-        found[names[str(label)]] = float(weight)
+        found[code] = float(weight)
     return _unless_one(found)
 
 

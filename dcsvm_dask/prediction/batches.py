@@ -20,6 +20,7 @@ from dcsvm_dask.numbers import counted
 from dcsvm_dask.readers.columns import match_names
 from dcsvm_dask.readers.encoding import MARKED
 from dcsvm_dask.readers.frames import memory_source
+from dcsvm_dask.readers.lines import by_line
 from dcsvm_dask.readers.open import find_format, open_source
 from dcsvm_dask.readers.outside import OutsideCounts
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
@@ -163,7 +164,8 @@ class SentRows:
                     raise InputError(
                         f"{self.name}: has no labels to compare predictions with" + self._absent()
                     )
-                y = self._prepared.y(labels, self.name, seen)
+                with by_line(self._source):
+                    y = self._prepared.y(labels, self.name, seen)
             for start, stop, part in parts_to_fill(rows, dense=not self._prepared.is_sparse):
                 self._outside.update(part)
                 ready = prepare_rows(part, self._prepared, self.name, seen + start)

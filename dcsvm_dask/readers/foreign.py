@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
+
 from dcsvm_dask.errors import InputError
 
+_MEMBER = b"PK\x03\x04"
+"""Begin of a member of a zip archive; 22 bytes later is the length of its name."""
 _AS_CSV = (
     "save the sheet as CSV, or in Python give dcsvm_dask.ingest the frame of pandas.read_excel"
 )
 _AS_FRAME = "in Python give dcsvm_dask.ingest the frame of pandas.{}, or write it as Parquet"
+_SHEET = f"is a spreadsheet: {_AS_CSV}"
+_NUMBERS = "is a spreadsheet of Numbers: export it as CSV there"
+_ZIP = "is a zip archive: unpack it, and give the file in it"
 _ENDINGS = {
-    (".xlsx", ".xlsm", ".xls", ".ods"): f"is a spreadsheet: {_AS_CSV}",
-    (".zip",): "is a zip archive: unpack it, and give the file in it",
+    (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"): _SHEET,
+    (".numbers",): _NUMBERS,
+    (".zip",): _ZIP,
     (".7z", ".rar", ".tar", ".tgz"): "is an archive: unpack it, and give the file in it",
     (".sas7bdat", ".xpt"): f"is a SAS file: {_AS_FRAME.format('read_sas')}",
     (".dta",): f"is a Stata file: {_AS_FRAME.format('read_stata')}",
@@ -59,6 +67,28 @@ def refuse_foreign_file(path: str, base: str, head: bytes) -> None:
     for endings, said in _ENDINGS.items():
         if base.endswith(endings):
             raise InputError(f"{path}: {said}")
+    in_zip = None if base.endswith(".npz") else _said_of_zip(head)
+    if in_zip is not None:
+        raise InputError(f"{path}: {in_zip}")
     for magic, said in _MAGIC.items():
         if head.startswith(magic):
             raise InputError(f"{path}: {said}")
+
+
+def _said_of_zip(head: bytes) -> str | None:
+    """Return what a zip archive is, by the names at its beginning; None of other files.
+
+    The sheets of Excel, LibreOffice and Numbers are zip archives, and so are those of NumPy.
+    """
+    if not head.startswith(_MEMBER):
+        return None
+    places = [found.start() for found in re.finditer(re.escape(_MEMBER), head)]
+    sizes = [int.from_bytes(head[k + 26 : k + 28], "little") for k in places]
+    names = [head[k + 30 : k + 30 + size] for k, size in zip(places, sizes, strict=True)]
+    if any(name.startswith(b"xl/") for name in names):
+        return _SHEET
+    if names[0] == b"mimetype" and b"opendocument.spreadsheet" in head[:200]:
+        return _SHEET
+    if any(name.endswith(b".iwa") for name in names):
+        return _NUMBERS
+    return None if any(name.endswith(b".npy") for name in names) else _ZIP

@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.lines import row_error
+from dcsvm_dask.readers.preparing.cells import FLAGS
 
 Label: TypeAlias = int | float | str
-"""A class label of the source; whole numbers are int."""
+"""A class label of the source; whole numbers are int. Booleans, which are int too, stay such."""
 
 MAX_CLASSES = 1000
 MAX_LABEL = 1000
@@ -86,16 +88,17 @@ class LabelTable:
             row = self.n_rows + int(first[k])
             label = canonical(value)
             if label in ("", "?") or (isinstance(label, float) and not math.isfinite(label)):
-                raise InputError(f"{self.name}: row {row} (counted from 0) has no label: {value!r}")
+                raise row_error(self.name, row, f" has no label: {value!r:.60}")
             if isinstance(label, str) and not _is_text(label):
-                raise InputError(
-                    f"{self.name}: row {row} (counted from 0) has a label that is not valid text: "
-                    f"{label[:40]!a}"
+                raise row_error(
+                    self.name, row, f" has a label that is not valid text: {label[:40]!a}"
                 )
             if isinstance(label, str) and len(label) > MAX_LABEL:
-                raise InputError(
-                    f"{self.name}: row {row} (counted from 0) has a label of {len(label):,} "
-                    f"characters, {label[:40]!r}...; at most {MAX_LABEL:,} are possible"
+                raise row_error(
+                    self.name,
+                    row,
+                    f" has a label of {len(label):,} characters, {label[:40]!r}...; at most "
+                    f"{MAX_LABEL:,} are possible",
                 )
             translate[k] = self._code(label, row)
         if len(self.labels) > MAX_CLASSES:
@@ -226,8 +229,11 @@ def plain(labels: Any, name: str) -> NDArray[Any]:
 def canonical(value: Any) -> Label:
     """Return a label in its canonical form: int if whole, else float, else the string.
 
-    ``"+1"``, ``"1.0"``, ``1.0`` and ``True`` are all 1. Whole numbers have any size, 1e20 is one.
+    ``"+1"``, ``"1.0"`` and ``1.0`` are all 1, and ``True``, which stays a boolean, is equal to it.
+    Whole numbers have any size, 1e20 is one.
     """
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
     if isinstance(value, str):
         text = value.strip()
         try:
@@ -242,7 +248,7 @@ def canonical(value: Any) -> Label:
             return int(text)
         except ValueError:
             value = number
-    if isinstance(value, bool | np.bool_ | int | np.integer):
+    if isinstance(value, int | np.integer):
         return int(value)
     number = float(value)
     return int(number) if number.is_integer() else number
@@ -274,7 +280,7 @@ def choose_classes(
     """
     labels = table.labels
     if positive is not None:
-        wanted = {canonical(p) for p in positive}
+        wanted = {named_label(p, labels) for p in positive}
         absent = sorted(wanted - set(labels), key=str)
         if absent:
             known = ", ".join(str(c) for c in sort_labels(labels)[:20])
@@ -286,6 +292,60 @@ def choose_classes(
         return [-1, 1], {label: int(label in wanted) for label in labels}
     classes = sort_labels(labels)
     return classes, {label: code for code, label in enumerate(classes)}
+
+
+def class_of(label: Label, classes: Sequence[Label]) -> int | None:
+    """Return the position of a label among classes; None if it is none of them.
+
+    Other formats and programs write two classes in other ways: True, true and 1 are the same one,
+    and so are yes and 1, or Yes, where the classes are no and yes.
+
+    Parameters
+    ----------
+    label : int, float or str
+        In its canonical form.
+    classes : sequence of labels
+    """
+    if label in classes:
+        return list(classes).index(label)
+    pairs = [_flag(one) for one in classes]
+    own, values = _flag(label), [one[1] for one in pairs if one is not None]
+    words = {one[0] for one in (own, *pairs) if one is not None and one[0] is not None}
+    if own is None or len(classes) != 2 or sorted(values) != [0, 1] or len(words) > 1:
+        return None
+    return values.index(own[1])
+
+
+def named_label(given: Any, labels: Sequence[Label]) -> Label:
+    """Return the one of some labels that a user names; what is given where there is none.
+
+    Of the booleans true and false, True, true and 1 are the same one.
+    """
+    label = canonical(given)
+    equal = [one for one in labels if one == label] + [one for one in labels if _same(label, one)]
+    return equal[0] if equal else label
+
+
+def _same(label: Label, other: Label) -> bool:
+    """Return whether a boolean and another label are written in two ways."""
+    if not (isinstance(label, bool) or isinstance(other, bool)):
+        return False
+    flags = _flag(label), _flag(other)
+    # The first pair of words is false and true.
+    return any(all(flag in ((None, k), (0, k)) for flag in flags) for k in (0, 1))
+
+
+def _flag(label: Label) -> tuple[int | None, int] | None:
+    """Return the pair of words for no and yes that a label is of, and 0 or 1.
+
+    The pair is None where it is a number or a boolean; the result where the label is neither.
+    """
+    if not isinstance(label, str):
+        return (None, int(label)) if label in (0, 1) else None
+    for k, pair in enumerate(FLAGS):
+        if label.lower() in pair:
+            return k, pair.index(label.lower())
+    return None
 
 
 def sort_labels(labels: Sequence[Label]) -> list[Label]:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.labels import Label, LabelTable, canonical, sort_labels
+from dcsvm_dask.readers.labels import Label, LabelTable, canonical, named_label, sort_labels
+from dcsvm_dask.readers.lines import row_error
 
 
 class SignTable:
@@ -33,8 +34,13 @@ class SignTable:
         self, name: str, first_row: int = 0, positive: Sequence[Label] | None = None
     ) -> None:
         self.name = name
-        self._positive = None if positive is None else {canonical(label) for label in positive}
+        self._positive = None if positive is None else [canonical(label) for label in positive]
         self._table = LabelTable(name, first_row)
+
+    @property
+    def labels(self) -> list[Label]:
+        """The distinct labels so far."""
+        return self._table.labels
 
     def add(self, labels: NDArray[Any] | None, n: int = 0) -> NDArray[np.float64]:
         """Return the signs of the labels of the next rows: +1, -1, or 0 where there is none.
@@ -55,7 +61,8 @@ class SignTable:
             return np.zeros(n)
         codes, table = self._table.add(labels), self._table
         if self._positive is not None:
-            signs = [1.0 if label in self._positive else -1.0 for label in table.labels]
+            named = {named_label(label, table.labels) for label in self._positive}
+            signs = [1.0 if label in named else -1.0 for label in table.labels]
             return np.array(signs)[codes]
         self._check()
         return np.array(table.labels, dtype=np.float64)[codes]
@@ -83,7 +90,8 @@ class SignTable:
         if self._positive is None:
             return
         known = {*self._table.labels, *other._table.labels}
-        if absent := sorted(self._positive - known, key=str):
+        named = {named_label(label, list(known)) for label in self._positive}
+        if absent := sorted(named - known, key=str):
             listed = ", ".join(str(label) for label in sort_labels(list(known))[:20])
             raise InputError(
                 f"--positive {absent[0]}: {self.name} has no such label, but {listed or 'none'}"
@@ -94,8 +102,10 @@ class SignTable:
         table = self._table
         for label, row in zip(table.labels, table.first_rows, strict=True):
             if label not in (-1, 0, 1) or (label == 0 and len(table.labels) > 1):
-                raise InputError(
-                    f"{self.name}: row {row} (counted from 0) has the label {label!r:.40}; labels "
-                    "of one-class are +1 and -1 (or all 0: unknown): say which are +1 (--positive "
-                    "LABEL,...), or that no column is a label (--label none)"
+                raise row_error(
+                    self.name,
+                    row,
+                    f" has the label {label!r:.40}; labels of one-class are +1 and -1 (or all 0: "
+                    "unknown): say which are +1 (--positive LABEL,...), or that no column is a "
+                    "label (--label none)",
                 )

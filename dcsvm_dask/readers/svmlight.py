@@ -19,6 +19,7 @@ from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.readers import svmlight_parse as parse
 from dcsvm_dask.readers.encoding import find_encoding, shown_encoding
 from dcsvm_dask.readers.files import count_lines, read_head, show, text_blocks
+from dcsvm_dask.readers.lines import line_of_row
 from dcsvm_dask.readers.source import SVMLIGHT, Block, Reading
 
 _SAYS = {
@@ -109,6 +110,10 @@ class SvmlightSource:
             )
         if rows_read == 0:
             raise InputError(f"{self.name}: empty: it holds no rows")
+
+    def where(self, row: int) -> str:
+        """Return the line of a row."""
+        return line_of_row(self.name, row, encoding=self._encoding, comment=b"#")
 
     def _finish(self, rows: Rows, low: int, high: int, base: int) -> Rows:
         assert self.n_features is not None

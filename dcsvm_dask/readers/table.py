@@ -28,6 +28,7 @@ from dcsvm_dask.readers.columns import (
 )
 from dcsvm_dask.readers.encoding import shown_encoding
 from dcsvm_dask.readers.files import count_lines, read_top, text_blocks, word_at
+from dcsvm_dask.readers.lines import line_of_row
 from dcsvm_dask.readers.preparing.cells import hint_for_words
 from dcsvm_dask.readers.source import FILL_IN, NO_LABEL_REMEDY, Block, Reading
 
@@ -311,6 +312,10 @@ class TableSource:
                 yield rows, labels
         if found == 0:
             raise InputError(f"{self.name}: empty: it holds no rows")
+
+    def where(self, row: int) -> str:
+        """Return the line of a row."""
+        return line_of_row(self.name, row, encoding=self.encoding, skip=self._head.skip_lines)
 
     def _parse(self, text: NDArray[np.uint8], line: int) -> tuple[Rows, NDArray[Any] | None]:
         end = text.size - 16

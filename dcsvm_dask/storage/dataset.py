@@ -260,7 +260,7 @@ class DataSet:
             and isinstance(self.reading.get("position"), int | None)
             and all(
                 isinstance(self.reading.get(key), str | None)
-                for key in ("format", "separator", "encoding")
+                for key in ("format", "separator", "encoding", "target_form")
             ),
             "ranges": len(self.ranges) <= self.n_features,
             "largest": self.largest is None

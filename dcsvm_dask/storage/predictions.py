@@ -445,7 +445,9 @@ def open_predictions(
 
 
 def label_array(classes: list[Label]) -> NDArray[Any]:
-    """Return class labels as an array: int64, float64, or strings where neither can hold all."""
+    """Return class labels as an array: bool, int64, float64, or strings where none holds all."""
+    if classes and all(isinstance(c, bool) for c in classes):
+        return np.array(classes, dtype=np.bool_)
     if all(isinstance(c, int) and -(2**63) <= c < 2**63 for c in classes):
         return np.array(classes, dtype=np.int64)
     if not any(isinstance(c, str) for c in classes):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected
-from dcsvm_dask.readers.labels import Label, LabelTable
+from dcsvm_dask.readers.labels import Label, LabelTable, class_of, named_label
+from dcsvm_dask.readers.lines import row_error
 from dcsvm_dask.readers.preparing.preparation import ColumnPreparation
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.readers.signs import SignTable
@@ -215,11 +217,13 @@ class Preparation:
         if self.one_class:
             return SignTable(name, first_row, self.positive).add(labels)
         if not self.has_classes:
-            return TargetTable(name, first_row).add(labels)
+            decimal = "." if self.columns is None else self.columns.decimal
+            form = str(self.reading.get("target_form") or "")
+            return TargetTable(name, first_row, decimal=decimal, form=form).add(labels)
         table = LabelTable(name, first_row)
         codes = table.add(labels)
         ours = [
-            self._code(label, f"{name}: row {row} (counted from 0)", joined=False)
+            self._code(label, partial(row_error, name, row), joined=False)
             for label, row in zip(table.labels, table.first_rows, strict=True)
         ]
         return np.array(ours, np.int32)[codes]
@@ -265,17 +269,20 @@ class Preparation:
             If the training data do not have such a class.
         """
         joined = data.positive is not None
-        return np.array([self._code(c, data.url, joined=joined) for c in data.classes], np.int32)
 
-    def _code(self, label: Label, where: str, *, joined: bool) -> int:
+        def refused(said: str) -> InputError:
+            return InputError(f"{data.url}{said}")
+
+        return np.array([self._code(c, refused, joined=joined) for c in data.classes], np.int32)
+
+    def _code(self, label: Label, refused: Callable[[str], InputError], *, joined: bool) -> int:
         if self.positive is not None and not joined:
-            return int(label in self.positive)
-        if label not in self.classes:
+            return int(label in {named_label(one, [label]) for one in self.positive})
+        code = class_of(label, self.classes)
+        if code is None:
             known = ", ".join(repr(c) for c in self.classes)
-            raise InputError(
-                f"{where}: the label {label!r} does not occur in the training data ({known})"
-            )
-        return self.classes.index(label)
+            raise refused(f": the label {label!r} does not occur in the training data ({known})")
+        return code
 
 
 def keep_preparation(run: RunFolder, data: DataSet) -> None:

@@ -140,3 +140,36 @@ def test_of_many_rows_the_share_is_that_of_a_sample(tmp_path: Path) -> None:
     said = r"the value -9999 lies .*'pressure' \(about [45].\d% of the rows"
     with pytest.warns(DcsvmWarning, match=said):
         ingest(tmp_path / "t.csv", tmp_path / "d.zarr")
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        (TEMPERATURE, [-9999.0, -999.0]), (RATING + 5, [-1.0, 9999.0]),
+        (TEMPERATURE, [-999.0, 999.0]), (AGE, [-999.0, 999.0]), (AGE, [9999.0, 999.0]),
+        (INCOME, [-9999.0, -999.0, -99.0]),
+    ],
+)  # fmt: skip
+def test_several_values_in_a_column(column: np.ndarray, values: list[float]) -> None:
+    changed = column.copy()
+    for k, value in enumerate(values):
+        changed[40 * k : 40 * k + 30] = value
+    assert found(changed) == sorted(values)
+    rare = changed.copy()
+    rare[40:61] = rare[100]  # the second one is in nine rows
+    assert values[1] not in found(rare)
+
+
+def test_two_values_are_named_with_the_range_of_all_others(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"temperature": TEMPERATURE, "y": Y})
+    frame.loc[:29, "temperature"] = -999.0
+    frame.loc[30:69, "temperature"] = -9999.0
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.warns(DcsvmWarning) as caught:
+        ingest(tmp_path / "t.csv", tmp_path / "d.zarr")
+    least, greatest = TEMPERATURE[70:].min(), TEMPERATURE[70:].max()
+    for one, value, share in zip(caught, ("-9999", "-999"), ("4.0", "3.0"), strict=True):
+        assert (
+            f"the value {value} lies outside of all others in the column 'temperature' ({share}% "
+            f"of the rows; others are {least:g} to {greatest:g})"
+        ) in str(one.message)

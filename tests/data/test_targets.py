@@ -13,10 +13,13 @@ from sklearn.datasets import dump_svmlight_file
 from dcsvm_dask import api
 from dcsvm_dask.cli.info import describe
 from dcsvm_dask.data.ingest import ingest
+from dcsvm_dask.data.summary import summary_lines
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.targets import TargetTable
 from dcsvm_dask.storage import permute
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
+from dcsvm_dask.storage.preparation import Preparation
 from tests.command_line import invoke
 
 RNG = np.random.default_rng(0)
@@ -162,3 +165,67 @@ def test_a_commit_that_lost_its_statistics_is_damaged(files: Path) -> None:
         place.write_json(about | change)
         with pytest.raises(InputError, match=r"is impossible|digest"):
             DataSet.open(out)
+
+
+def money(values: Any, form: str) -> list[str]:
+    """Return numbers of two decimals as people write amounts of money."""
+    written = [f"{value:,.2f}" for value in values]
+    if form.endswith("€"):
+        written = [word.translate(str.maketrans(",.", ".,")) for word in written]
+    return [form.format(word) for word in written]
+
+
+@pytest.mark.parametrize(
+    ("form", "decimal"), [("${}", "."), ("£ {}", "."), ("{}", "."), ("{} €", ","), ("{}€", ",")]
+)
+@pytest.mark.parametrize("drop", [[], ["nr"]])  # read as plain numbers, and prepared
+def test_targets_as_money(form: str, decimal: str, drop: list[str], tmp_path: Path) -> None:
+    import pandas as pd
+
+    prices = np.round(np.exp(RNG.uniform(4.0, 14.0, 80)), 2)
+    frame = pd.DataFrame({"a": np.arange(80), "price": money(prices, form)})
+    frame = frame.assign(a=[f"{k / 8:.3f}".replace(".", decimal) for k in range(80)])
+    frame.insert(0, "nr", [f"no. {k}" for k in range(80)])
+    frame = frame if drop else frame.drop(columns="nr")
+    frame[:60].to_csv(tmp_path / "t.csv", sep=";", index=False)
+    frame[60:].to_csv(tmp_path / "u.csv", sep=";", index=False)
+    frame.to_csv(tmp_path / "all.csv", sep=";", index=False)
+    how: dict[str, Any] = {"task": "regression", "decimal": decimal, "drop": drop}
+    data = ingest(tmp_path / "t.csv", tmp_path / "d.zarr", test=tmp_path / "u.csv", **how)
+    np.testing.assert_array_equal(read(data)[1], prices[:60])
+    np.testing.assert_array_equal(read(data.open_part("test"))[1], prices[60:])
+    sign = form.replace("{}", "").strip()
+    said = [f"column price: number, written with {sign}"] if sign else []
+    assert summary_lines(data)[2:] == said
+    split = ingest(tmp_path / "all.csv", tmp_path / "e.zarr", test_fraction=0.25, **how)
+    both = np.concatenate([read(part)[1] for part in (split, split.open_part("test"))])
+    np.testing.assert_array_equal(np.sort(both), np.sort(prices))
+    later = Preparation.of(data)
+    found = later.y(np.array(money(prices, form), object), "LATER", 0)
+    np.testing.assert_array_equal(found, prices)
+    if sign:
+        with pytest.raises(InputError, match=f"with %, and those of .* are with .?{sign}"):
+            later.y(np.array(["12 %"], object), "LATER", 0)
+
+
+def test_targets_with_and_without_a_sign_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,y\n" + "".join(f"{k}.5,${k}\n" for k in range(20)) + "20.5,20\n")
+    with pytest.raises(InputError, match=r"has the target '\$0', which is not a number"):
+        ingest(path, tmp_path / "d.zarr", task="regression")
+    table = TargetTable("FILE")  # in other blocks of a file
+    table.add(np.array(["$5", "$6"], object))
+    with pytest.raises(InputError, match=r"FILE: the targets are numbers with \$ and without"):
+        table.add(np.array(["7"], object))
+
+
+@pytest.mark.filterwarnings("ignore::dcsvm_dask.errors.DcsvmWarning")
+@pytest.mark.parametrize("more", ["", "12.5", "1234"])
+def test_commas_of_targets_that_may_begin_decimals_are_told(more: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    lines = [f"{k}.5\t{k + 1},57{k % 10}\n" for k in range(40)] + [f"40.5\t{more or '7'}\n"]
+    path.write_text("a\ty\n" + "".join(lines))
+    data = ingest(path, tmp_path / "d.zarr", task="regression")
+    said = "column 'y' with a comma, such as '1,570', all have three digits after it; they are read"
+    assert sum(said in text for text in data.warnings) == (not more)
+    assert read(data)[1][:2].tolist() == [1570.0, 2571.0]

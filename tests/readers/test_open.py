@@ -50,3 +50,43 @@ def test_a_part_that_is_not_there(tmp_path: Path) -> None:
     np.savez(path, X=np.eye(3), y=np.arange(3))
     with pytest.raises(InputError, match="has no test part"):
         open_source(path, part="test")
+
+
+def _zipped(*members: tuple[str, str]) -> bytes:
+    import io
+    import zipfile
+
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, text in members:
+            archive.writestr(name, text)
+    return content.getvalue()
+
+
+EXCEL = _zipped(("[Content_Types].xml", "<Types/>"), ("xl/workbook.xml", "<workbook/>"))
+CALC = _zipped(("mimetype", "application/vnd.oasis.opendocument.spreadsheet"), ("content.xml", ""))
+
+
+@pytest.mark.parametrize("name", ["t", "t.csv", "t.txt", "t.dat"])
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (EXCEL, "is a spreadsheet: save the sheet as CSV, or in Python give"),
+        (CALC, "is a spreadsheet: save the sheet as CSV, or in Python give"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "is an old Excel file: save the sheet"),
+        (_zipped(("Index/Document.iwa", "")), "is a spreadsheet of Numbers: export it as CSV"),
+        (_zipped(("rows.csv", "a,b\n1,2\n")), "is a zip archive: unpack it, and give the file in"),
+    ],
+)
+def test_sheets_are_told_by_their_content(
+    name: str, content: bytes, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=f"{name}: {said}"):
+        open_source(tmp_path / name)
+
+
+def test_archives_of_numpy_are_no_sheets(tmp_path: Path) -> None:
+    np.savez(tmp_path / "t.npz", X_train=np.eye(3), y_train=np.array([0, 1, 1]))
+    (tmp_path / "t.npz").rename(tmp_path / "t")
+    assert open_source(tmp_path / "t").n_features == 3

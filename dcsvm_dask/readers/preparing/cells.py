@@ -42,8 +42,11 @@ _THOUSANDS = {
 }
 """By decimal mark: numbers with separators of thousands, and these. 0,375 is none: where commas are
 such separators nobody writes it."""
-_COMMA_OF_THREE = rf"^[{_SIGNS}]?\s?[+-]?[1-9]\d{{0,2}},\d{{3}}\s?[{_SIGNS}]?$"
-_UNDER_THOUSAND = rf"^[{_SIGNS}]?\s?[+-]?\d{{1,3}}\s?[{_SIGNS}]?$"
+PARENTHESES = "()"
+"""In the form of numbers: those in parentheses are negative, as accountants write them."""
+_IN_PARENTHESES = rf"^([{_SIGNS}]?)\s?\(\s?([{_SIGNS}]?\s?[\d.][^()]*?)\s?\)\s?([{_SIGNS}]?)$"
+_COMMA_OF_THREE = rf"^[+-]?[{_SIGNS}]?\s?[+-]?[1-9]\d{{0,2}},\d{{3}}\s?[{_SIGNS}]?$"
+_UNDER_THOUSAND = rf"^[+-]?[{_SIGNS}]?\s?[+-]?\d{{1,3}}\s?[{_SIGNS}]?$"
 _SIGNED = rf"^([+-]?)\s?[{_SIGNS}]?\s?([^{_SIGNS}]*?)\s?[{_SIGNS}]?$"
 
 
@@ -154,7 +157,7 @@ def numbers_of(
     as_they_are = _cast(column) if decimal == "." else None
     if as_they_are is not None:
         return as_they_are, none_wrong, "" if len(column) > column.null_count else None
-    words, sign = _without_sign(column)
+    words, sign = _without_sign(with_minus(column))
     pattern, separators = _THOUSANDS[decimal]
     grouped = pc.match_substring_regex(words, pattern=pattern)
     ungrouped = pc.replace_substring_regex(words, pattern=separators, replacement="")
@@ -189,10 +192,26 @@ def doubtful_comma(words: Any) -> tuple[str | None, bool]:
     import pyarrow.compute as pc
 
     words = pc.drop_null(words)
-    comma = pc.match_substring_regex(words, pattern=_COMMA_OF_THREE)
-    either = pc.or_(comma, pc.match_substring_regex(words, pattern=_UNDER_THOUSAND))
+    signed = with_minus(words)
+    comma = pc.match_substring_regex(signed, pattern=_COMMA_OF_THREE)
+    either = pc.or_(comma, pc.match_substring_regex(signed, pattern=_UNDER_THOUSAND))
     sample = next(iter(words.filter(comma)[:1].to_pylist()), None)
     return sample, not pc.all(either, min_count=0).as_py()
+
+
+def with_minus(words: Any) -> Any:
+    """Return words with a minus for numbers in parentheses: (902.00) is -902.00."""
+    import pyarrow.compute as pc
+
+    return pc.replace_substring_regex(words, pattern=_IN_PARENTHESES, replacement=r"-\1\2\3")
+
+
+def in_parentheses(words: Any) -> NDArray[np.bool_]:
+    """Return which words are in parentheses as negative numbers are."""
+    import pyarrow.compute as pc
+
+    found = pc.match_substring_regex(words, pattern=_IN_PARENTHESES)
+    return np.asarray(pc.fill_null(found, False))
 
 
 def is_parsed_as_numbers(words: Any) -> bool:
@@ -212,6 +231,25 @@ def _without_sign(words: Any) -> tuple[Any, str]:
     if len(signs) != 1 or len(signs[0]) != 1:
         return words, ""
     return pc.replace_substring_regex(words, pattern=_SIGNED, replacement=r"\1\2"), signs[0]
+
+
+def sign_problem(sign: str | None, known: str) -> str | None:
+    """Return what is wrong with the sign of later numbers; None if nothing is.
+
+    Parameters
+    ----------
+    sign : str or None
+        That of the later numbers, as `numbers_of` returns it.
+    known : str
+        That of the training rows; "" without any.
+    """
+    if sign is None or sign == known or (not sign and known != "%"):
+        return None
+    return f"is a number {_with(sign)}, and those of the training rows are {_with(known)}"
+
+
+def _with(sign: str) -> str:
+    return f"with {sign}" if sign else "without a sign"
 
 
 def missing_of(column: Any) -> NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dcsvm_dask.readers.preparing.cells import PARENTHESES
 from dcsvm_dask.readers.preparing.dates import DAYS, form_in_words
 from dcsvm_dask.readers.preparing.encoders import DATE, FLAG, NUMBER, ONE_HOT, ORDINAL, Encoder
 
@@ -31,7 +32,14 @@ def _what(encoder: Encoder) -> str:
         more = f" and {len(words) - SHOWN:,} more" if len(words) > SHOWN else ""
         named = ", ".join(word[:40] for word in words[:SHOWN])
         return f"{len(words):,} {'category' if len(words) == 1 else 'categories'}: {named}{more}"
-    return NUMBER if encoder.form is None else f"{NUMBER}, written with {encoder.form}"
+    return form_of_numbers(encoder.form)
+
+
+def form_of_numbers(form: str | None) -> str:
+    """Return how numbers are written: with the sign that all have, or some in parentheses."""
+    sign = (form or "").removesuffix(PARENTHESES)
+    said = f"{NUMBER}, written with {sign}" if sign else NUMBER
+    return said if sign == (form or "") else f"{said}, negative where in parentheses"
 
 
 def _filled(encoder: Encoder) -> str:

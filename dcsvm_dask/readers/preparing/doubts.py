@@ -131,8 +131,13 @@ def _of_dates(encoder: Encoder, facts: ColumnFacts) -> str | None:
 def _of_commas(encoder: Encoder, facts: ColumnFacts) -> str | None:
     if encoder.kind != NUMBER or facts.comma_is_clear or facts.comma is None:
         return None
+    return of_commas(encoder.name, facts.comma)
+
+
+def of_commas(name: str, sample: str) -> str:
+    """Return that the commas in the numbers of a column may begin the decimals."""
     return (
-        f"the numbers of the column {encoder.name!r} with a comma, such as {facts.comma!r}, all "
+        f"the numbers of the column {name!r} with a comma, such as {sample!r}, all "
         "have three digits after it; they are read as thousands: where a comma begins the "
         "decimals, give --decimal , (in Python decimal=',')"
     )

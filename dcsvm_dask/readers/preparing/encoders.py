@@ -11,7 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
-from dcsvm_dask.readers.preparing.cells import flags_in, is_date, is_number, numbers_of
+from dcsvm_dask.readers.preparing.cells import (
+    PARENTHESES,
+    flags_in,
+    is_date,
+    is_number,
+    numbers_of,
+    sign_problem,
+)
 from dcsvm_dask.readers.preparing.dates import (
     DATE_FORMATS,
     NUMBERS_OF_DATE,
@@ -65,7 +72,8 @@ class Encoder:
     words : tuple of str
         Categories, ordered words, or the parts of a date; empty for numbers and flags.
     form : str or None
-        Form of dates that are text, or the sign of a currency or per cent that all numbers have.
+        Form of dates that are text; or the sign of a currency or per cent that all numbers have,
+        with `PARENTHESES` after it where some are in these.
     fill : float, str, tuple of float or None
         What stands for a missing cell: a number, a category, or a number for each part of a date.
         None: such cells are refused.
@@ -210,10 +218,9 @@ class Encoder:
         self, sign: str | None, numbers: NDArray[np.float64], codes: NDArray[np.int64] | None
     ) -> None:
         """Refuse numbers with another sign than those of the training rows, or without a %."""
-        if sign is None or sign == (self.form or "") or (not sign and self.form != "%"):
-            return
-        said = f"is a number {_with(sign)}, and those of the training rows are {_with(self.form)}"
-        raise BadCellError(_first(~np.isnan(numbers), codes), self.name, said)
+        problem = sign_problem(sign, (self.form or "").removesuffix(PARENTHESES))
+        if problem is not None:
+            raise BadCellError(_first(~np.isnan(numbers), codes), self.name, problem)
 
     def _refuse(
         self,
@@ -252,10 +259,6 @@ def _with_flags(
         return numbers, wrong
     looked_up = _looked_up(column, known)
     return np.where(wrong, looked_up, numbers), wrong & np.isnan(looked_up)
-
-
-def _with(sign: str | None) -> str:
-    return f"with {sign}" if sign else "without a sign"
 
 
 def shown(cell: Any) -> str:

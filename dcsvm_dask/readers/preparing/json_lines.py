@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import shlex
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
@@ -40,8 +41,6 @@ class JsonLinesTable:
             )
         names: dict[str, None] = {}
         for line, value in itertools.islice(self._objects(), LOOKED_AT):
-            if not isinstance(value, dict):
-                raise InputError(f'{path}, line {line}: is not a JSON object, such as {{"a": 1}}')
             if value and all(isinstance(cell, list | dict) for cell in value.values()):
                 raise InputError(
                     f"{path}, line {line}: has the values of whole columns; write an object in "
@@ -70,12 +69,16 @@ class JsonLinesTable:
                 table = pa_json.read_json(io.BytesIO(lines)).combine_chunks()
                 found = {name: table.column(name) for name in table.column_names}
                 n, keys = table.num_rows, set(table.column_names)
+                nested = {name for name, one in found.items() if pa.types.is_nested(one.type)}
             except pa.ArrowInvalid:  # values of several types in a column
                 rows = [value for _, value in self._parsed(lines, line)]
                 n, keys = len(rows), set().union(*rows)
+                nested = {name for row in rows for name, one in row.items() if _is_nested(one)}
                 found = {name: _as_words([row.get(name) for row in rows]) for name in names}
             if not keys <= set(names):
                 self._refuse_late(lines, line)
+            if nested := nested.intersection(names[k] for k in wanted):
+                self._refuse_nested(lines, line, nested)
             columns = []
             for k in wanted:
                 column = found.get(names[k], pa.nulls(n))
@@ -93,6 +96,19 @@ class JsonLinesTable:
                     f"{LOOKED_AT:,} lines has: those say which columns there are; give one of them "
                     "the key as well, with null for an empty cell, or leave it out everywhere"
                 )
+
+    def _refuse_nested(self, lines: bytes, first: int, nested: Collection[str]) -> None:
+        """Raise an error that names columns with lists or objects, and the line of the first."""
+        for number, value in self._parsed(lines, first):
+            for name in value:
+                if name in nested and _is_nested(value[name]):
+                    what = "a list" if isinstance(value[name], list) else "an object"
+                    others = [one for one in self.names or [] if one in nested]
+                    raise InputError(
+                        f"{self.name}, line {number}: the column {name!r} has {what}, of which no "
+                        f"number can be made: leave it out (--drop {shlex.quote(','.join(others))}"
+                        f"), or write its values under keys of their own (in pandas json_normalize)"
+                    )
 
     def where(self, row: int) -> str:
         """Return the line of a row."""
@@ -112,7 +128,14 @@ class JsonLinesTable:
                 value = json.loads(line)
             except (ValueError, RecursionError) as error:
                 raise InputError(f"{self.name}, line {number}: is not JSON: {error}") from error
+            if not isinstance(value, dict):
+                where = f"{self.name}, line {number}"
+                raise InputError(f'{where}: is not a JSON object, such as {{"a": 1}}')
             yield number, value
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, list | dict)
 
 
 def _as_words(values: list[Any]) -> Any:

@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.readers.preparing.cells import (
+    PARENTHESES,
     doubtful_comma,
     flags_in,
+    in_parentheses,
     is_date,
     is_text,
     missing_of,
     numbers_of,
+    with_minus,
 )
 from dcsvm_dask.readers.preparing.choices import Choices
 from dcsvm_dask.readers.preparing.date_forms import DateForms
@@ -78,6 +81,7 @@ class ColumnFacts:
         self.first_missing: int | None = None
         self.first_wrong: tuple[int, str] | None = None
         self.signs: set[str] = set()
+        self.n_parentheses = 0
         self.comma: str | None = None
         self.comma_is_clear = decimal == ","
         self.point: str | None = None
@@ -130,6 +134,7 @@ class ColumnFacts:
             self.signs.add(sign)
         if good.any():
             self._keep(numbers[codes][good[codes]])
+            self.n_parentheses += int(counts[good & in_parentheses(words)].sum())
             self._look_at_marks(words.filter(pa.array(good)))
         if wrong.any():
             first = int(np.flatnonzero(wrong[codes])[0])
@@ -151,7 +156,7 @@ class ColumnFacts:
         import pyarrow.compute as pc
 
         if self.point is None and self._decimal == ".":
-            found = words.filter(pc.match_substring_regex(words, pattern=_CLEAR_POINT))
+            found = words.filter(pc.match_substring_regex(with_minus(words), pattern=_CLEAR_POINT))
             self.point = shown(found[0]) if len(found) else None
         if not self.comma_is_clear:
             sample, self.comma_is_clear = doubtful_comma(words)
@@ -265,9 +270,10 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
                 f"the column {name!r} holds numbers with {max(facts.signs)} and without: write all "
                 f"in one way, or --drop {_quoted(name)}"
             )
-        sign = max(facts.signs, default="") or None
+        sign = max(facts.signs, default="")
+        form = (sign + PARENTHESES if facts.n_parentheses else sign) or None
         median = facts.median() if fill else None
-        return Encoder(name, NUMBER, form=sign, fill=median, indicator=shows)
+        return Encoder(name, NUMBER, form=form, fill=median, indicator=shows)
     flags = None if facts.has_many or facts.n_numbers else flags_in(list(facts.words))
     if flags is not None:
         usual = flags.get(facts.usual_word() or "") if fill else None
@@ -281,7 +287,8 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
     commas = grouped and all(_COMMA.fullmatch(one) for one in facts.words)
     mixed = grouped and facts.point is not None and bool(_COMMA.fullmatch(word.strip("'")))
     numeric = mixed and all(_EITHER_MARK.fullmatch(one) for one in facts.words)
-    if facts.n_numbers >= facts.n_wrong or commas or numeric:
+    # Beside words (1) may be a word, too.
+    if facts.n_numbers - facts.n_parentheses >= facts.n_wrong or commas or numeric:
         hint = ""
         if mixed:
             hint = f"; the column has {facts.point}, too: write all decimals with the same mark"

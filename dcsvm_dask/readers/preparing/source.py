@@ -18,6 +18,7 @@ from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.preparing.cells import (
     empty_words,
     hint_for_words,
+    in_parentheses,
     is_date,
     is_number,
     is_text,
@@ -362,6 +363,18 @@ class PreparedSource:
             raise InputError(f"{self.name}: empty: it holds no rows")
         self.n_left_out = start - passed
 
+    def where(self, row: int) -> str:
+        """Return the line of a row that `blocks` yields."""
+        if self._choices.missing == "drop":
+            start, passed = 0, 0
+            for batch in self._batches(self._layout.features):
+                every = np.arange(start, start + len(batch[0]))
+                _, kept = self._without_missing(self._tidied(batch), every)
+                if row < passed + len(kept):
+                    return self.table.where(int(kept[row - passed]))
+                start, passed = start + len(every), passed + len(kept)
+        return self.table.where(row)
+
     def columns_of_numbers(self) -> dict[int, tuple[str, int]]:
         """Return the name and the position of the column of each feature that is its number.
 
@@ -414,6 +427,8 @@ class PreparedSource:
     def _label_values(cells: Any, decimal: str) -> NDArray[Any]:
         """Return labels as numbers where all of them are numbers that float64 represents."""
         words = cells.to_pylist()
+        if in_parentheses(cells).any():  # negative targets, or words
+            return np.array(words, dtype=object)
         if decimal == ",":
             values, wrong, sign = numbers_of(cells, ",")
             return np.array(words, dtype=object) if wrong.any() or sign else values

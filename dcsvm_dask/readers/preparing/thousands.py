@@ -1,4 +1,4 @@
-"""Columns of text whose dots are read as decimal points and may separate thousands."""
+"""Columns of text whose dots may separate thousands, and targets whose commas may not."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.preparing.cells import doubtful_comma, with_minus
 from dcsvm_dask.readers.preparing.csv_tables import CsvTable
+from dcsvm_dask.readers.preparing.doubts import of_commas
 from dcsvm_dask.readers.preparing.source import PreparedSource
 from dcsvm_dask.readers.preparing.words import different, tidy
 from dcsvm_dask.readers.source import Reading, Source
 from dcsvm_dask.readers.table import TableSource
 
-DOTTED = r"^\D?\s?[+-]?[1-9]\d{0,2}(\.\d{3})+\s?\D?$"
-WHOLE = r"^\D?\s?[+-]?\d{1,3}\s?\D?$"
+DOTTED = r"^[+-]?\D?\s?[+-]?[1-9]\d{0,2}(\.\d{3})+\s?\D?$"
+WHOLE = r"^[+-]?\D?\s?[+-]?\d{1,3}\s?\D?$"
 """Numbers without and with thousands, perhaps with the sign of a currency."""
 
 
@@ -46,15 +48,35 @@ def thousands_doubts_of_target(source: Source, targets: NDArray[np.float64]) -> 
         Some of them as they were read: the text is read again only where these are whole numbers
         and such with three decimals.
     """
-    label, whole = getattr(source, "reading", Reading("")).label, targets == np.rint(targets)
+    whole = targets == np.rint(targets)
     thousandths = np.isclose(1000.0 * targets, np.rint(1000.0 * targets), rtol=0.0, atol=1e-6)
     small = np.abs(targets) < 1000.0
     if whole.all() or not (whole.any() and (thousandths & small).all()):
         return []
-    table = _table(source)
+    return _sentences(_target(source))
+
+
+def commas_doubts_of_target(source: Source) -> list[str]:
+    """Return a sentence where the commas of the targets may begin the decimals; see `of_commas`.
+
+    Where commas separate the cells, those within are hardly marks of decimals.
+    """
+    for table, name, column in _target(source):
+        sample, is_clear = None, table.reading.separator == ","
+        for (cells,) in () if is_clear else table.batches([column]):
+            found, clear = doubtful_comma(different(tidy(cells, table.missing_words))[0])
+            sample, is_clear = sample or found, is_clear or clear
+        if sample is not None and not is_clear:
+            return [of_commas(name, sample)]
+    return []
+
+
+def _target(source: Source) -> list[tuple[CsvTable, str, int]]:
+    """Return the table, the name and the position of the column of targets of a text."""
+    table, label = _table(source), getattr(source, "reading", Reading("")).label
     if table is None or label is None or label not in (table.names or ()):
         return []
-    return _sentences([(table, label, (table.names or []).index(label))])
+    return [(table, label, (table.names or []).index(label))]
 
 
 def _sentences(columns: Iterable[tuple[CsvTable, str, int]]) -> list[str]:
@@ -104,8 +126,9 @@ def _sample(table: CsvTable, column: int) -> str | None:
     sample, has_whole = None, False
     for (cells,) in table.batches([column]):
         words = different(tidy(cells, table.missing_words))[0].drop_null()
-        dotted = pc.match_substring_regex(words, pattern=DOTTED)
-        whole = pc.match_substring_regex(words, pattern=WHOLE)
+        signed = with_minus(words)
+        dotted = pc.match_substring_regex(signed, pattern=DOTTED)
+        whole = pc.match_substring_regex(signed, pattern=WHOLE)
         if not pc.all(pc.or_(dotted, whole), min_count=0).as_py():
             return None
         has_whole |= bool(pc.any(whole).as_py())

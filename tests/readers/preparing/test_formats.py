@@ -205,7 +205,7 @@ def test_arrays_of_an_archive_are_chosen(tmp_path: Path) -> None:
         ("t.arff", b"@relation t\n", "is an ARFF file: write its rows as CSV"),
         ("t.json", b'[{"a": 1}]', "holds one JSON array; write an object in each line"),
         ("t.jsonl", b'{"a": 1}\n{"a": 1', "line 2: is not JSON"),
-        ("t.jsonl", b'{"a": {"b": 1}, "c": 1, "y": 1}\n' * 3, "'a' is of type struct"),
+        ("t.jsonl", b'{"a": {"b": 1}, "c": 1, "y": 1}\n' * 3, "column 'a' has an object"),
     ],
 )
 def test_what_is_not_read_is_named_with_its_fix(
