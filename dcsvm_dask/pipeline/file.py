@@ -224,10 +224,12 @@ class File:
             raise InputError(f"{self.path}: {table} must be a table")
         for key, value in content.items():
             if key not in keys:
-                raise self.refuse(table, f"{key} is unknown; known: {', '.join(keys)}", key, number)
+                raise self.refuse(
+                    table, f"{key:.80} is unknown; known: {', '.join(keys)}", key, number
+                )
             if not is_of(value, keys[key]):
                 names = " or ".join(kind.__name__ for kind in keys[key])
-                said = f"{key} = {value!r:.80} must be of type {names}"
+                said = f"{key:.80} = {value!r:.80} must be of type {names}"
                 raise self.refuse(table, said, key, number)
         for key in required:
             if key not in content:
@@ -263,8 +265,8 @@ def read_pipeline(path: str | Path, changes: Sequence[str] = ()) -> Pipeline:
     tables = {"data", "method", "output"}
     if not tables <= set(file.content) <= {*tables, "every", "test"}:
         raise InputError(
-            f"{file.path}: has the tables {sorted(file.content)}; it must have [data], [method], "
-            "[output], and may have [every] and [test]"
+            f"{file.path}: has the tables {sorted(file.content)!s:.400}; it must have [data], "
+            "[method], [output], and may have [every] and [test]"
         )
     data = file.checked("data", file.content["data"], DATA_KEYS, ("source",))
     output = file.checked("output", file.content["output"], OUTPUT_KEYS, ("run", "data"))
@@ -282,7 +284,7 @@ def read_pipeline(path: str | Path, changes: Sequence[str] = ()) -> Pipeline:
     known = dict.fromkeys(key for method in METHODS for key in keys_of(method))
     for key in every:
         if key not in known:
-            raise file.refuse("every", f"{key} is unknown; known: {', '.join(known)}", key)
+            raise file.refuse("every", f"{key:.80} is unknown; known: {', '.join(known)}", key)
     if not listed:
         raise InputError(f"{file.path}: there is no method; give [method] a name")
     found = [
@@ -357,7 +359,7 @@ def read_method(
         for key, value in (words | point).items():
             if key != "method" and not is_of(value, types[key]):
                 names = " or ".join(kind.__name__ for kind in types[key])
-                raise refuse(key, f"{key} = {value!r:.80} must be of type {names}")
+                raise refuse(key, f"{key:.80} = {value!r:.80} must be of type {names}")
         try:
             training = Training.of(as_python(words | point))
             if task in DATA_TASKS:
