@@ -87,10 +87,12 @@ class Reader:
                 "are NumPy arrays, SciPy sparse matrices or pandas data frames"
             )
         if sparse.issparse(part) is not self.is_sparse:
-            kinds = ("dense", "sparse") if self.is_sparse else ("sparse", "dense")
+            is_now, said, meta = "sparse", "dense", "scipy.sparse.csr_matrix((0, 0))"
+            if self.is_sparse:
+                is_now, said, meta = "dense", "sparse", "numpy.zeros((0, 0))"
             raise InputError(
-                f"{name}: is {kinds[0]}, but its metadata say {kinds[1]}; correct the metadata, "
-                "for example with map_blocks(..., meta=...)"
+                f"{name}: is {is_now}, but its metadata say {said}; correct the metadata, "
+                f"for example with map_blocks(..., meta={meta})"
             )
         if y is not None and np.shape(y) != part.shape[:1]:
             raise InputError(f"{name}: {part.shape[0]} rows, but labels of shape {np.shape(y)}")

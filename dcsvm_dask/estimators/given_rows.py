@@ -163,6 +163,7 @@ def rows_alone(estimator: Any, X: Any) -> Rows:
 def _validated(estimator: Any, X: Any, *y: Any, **how: Any) -> Any:
     """Return rows in float32, and y where it is given, as scikit-learn checks them."""
     how |= {"accept_sparse": "csr", "dtype": np.float32, "order": "C"}
+    y = tuple(gathered(one, "y") for one in y)
     with np.errstate(over="ignore"):  # what float32 cannot hold is refused as infinite
         return validate_data(estimator, X, *y, **how)
 

@@ -49,6 +49,8 @@ LEAST_ROWS_FOR_LEVELS = 12_288
 MOST_LEVELS = 6
 CHUNKS = 8
 LEAST_CHUNK_ROWS, MOST_CHUNK_ROWS = 2560, 16_384
+OF_INGEST = ("weights", "sample_weight")
+"""Names by which a training may be asked for weights of rows, which it does not take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,11 @@ class Training(TrainingParameters):
         known = parameter_names(name)
         for word in parameters:
             if word not in known:
+                if word in OF_INGEST:
+                    raise InputError(
+                        f"{word}: weights of rows belong to the data set; give them to "
+                        "dcsvm_dask.ingest(..., weights=...), and train its result"
+                    )
                 raise InputError(
                     f"{word}: there is no such parameter of {name}; there are "
                     f"{', '.join(known)} (workers and scheduler belong to execution=Execution(...))"

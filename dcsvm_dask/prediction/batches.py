@@ -26,6 +26,7 @@ from dcsvm_dask.readers.outside import OutsideCounts
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.source import ARCHIVES, Source, parts_to_fill, round_block
 from dcsvm_dask.readers.svmlight import SvmlightSource
+from dcsvm_dask.runtime.clients import gathered
 from dcsvm_dask.storage.dataset import PARTS, DataSet, is_data_set
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.preparation import Preparation
@@ -256,7 +257,7 @@ def open_batches(
     ----------
     data : str, path, DataSet, data frame, array, sparse matrix or tuple (X, y)
         A data set or a part of it, a raw file, a frame, or arrays, before scaling. Features are
-        found by name where they have names.
+        found by name where they have names. Rows in Dask are brought into memory.
     prepared : Preparation
         Of the run that predicts.
     labelled : bool
@@ -281,6 +282,7 @@ def open_batches(
         source = open_raw_file(data, prepared, labelled=labelled, encoding=encoding)
         return SentRows(source, prepared, labelled=labelled)
     X, y = data if isinstance(data, tuple) else (data, None)
+    X, y = gathered(X), gathered(y, "y")
     return SentRows(rows_in_memory(X, y, prepared, labelled=labelled), prepared, labelled=labelled)
 
 

@@ -21,6 +21,7 @@ from dcsvm_dask.readers.source import (
     Block,
     Reading,
     Source,
+    check_unmasked,
     finish_block,
     name_of,
     spans,
@@ -170,6 +171,8 @@ def memory_source(
     if y is not None and label is not None:
         raise InputError(f"{name}: both y and label {label!r} are given; give one of them")
     choices = choices or Choices()
+    for part in (X, y):
+        check_unmasked(part, name if part is X else f"{name}: labels")
     if is_frame(X):
         how: dict[str, Any] = {
             "label": label, "expected": expected, "labelled": labelled, "drop": drop

@@ -23,7 +23,7 @@ BLOCK_BYTES = 8 << 20
 NO_LABEL_REMEDY = "leave rows without one out of the table, or write it"
 FILL_IN = (
     "fill in or drop such rows, or ingest the training data with --missing median (or indicator, "
-    "or drop)"
+    "or drop); of rows in Dask by fillna or dropna there"
 )
 """What to do about missing values in columns that have names."""
 
@@ -149,6 +149,31 @@ def check_shape(shape: tuple[int, ...], kind: Any, name: str, max_axes: int = 2)
         raise InputError(f"{name}: features must be real numbers, got type {kind}")
     if 0 in shape:
         raise InputError(f"{name}: empty: {shape[0]} rows, {shape[1]} features")
+
+
+def check_unmasked(given: Any, name: str) -> None:
+    """Raise an error if cells of an array are masked: what lies under a mask is no value.
+
+    Parameters
+    ----------
+    given : array, or anything else
+        Rows, or labels.
+    name : str
+        For messages.
+
+    Raises
+    ------
+    InputError
+        With the first masked cell.
+    """
+    if not (isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given)):
+        return
+    row, *column = np.argwhere(np.ma.getmaskarray(given))[0].tolist()
+    place = f"row {row}" + (f", column {column[0]}" if column else "")
+    raise InputError(
+        f"{name}: {place} (counted from 0) is masked; fill masked cells in "
+        "(numpy.ma.filled, in Dask dask.array.ma.filled), or leave such rows out"
+    )
 
 
 def row_bytes(X: Any) -> int:

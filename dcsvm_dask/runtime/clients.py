@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import numpy as np
+
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.source import check_unmasked
 
 
 def check_client(client: Any) -> None:
@@ -19,6 +22,10 @@ def check_client(client: Any) -> None:
         If it is no `distributed.Client`, is not connected, or its event loop is this thread's or
         does not run.
     """
+    if hasattr(client, "scheduler_address") and not hasattr(client, "submit"):
+        raise InputError(
+            "client must be a distributed.Client, got a cluster; give distributed.Client(cluster)"
+        )
     if not all(hasattr(client, name) for name in ("scheduler", "asynchronous", "status")):
         raise InputError(f"client must be a distributed.Client, got {client!r:.80}")
     if client.asynchronous:
@@ -56,13 +63,26 @@ def is_collection(given: Any) -> bool:
     return any(dask.is_dask_collection(part) for part in parts)
 
 
-def gathered(X: Any) -> Any:
-    """Return a data frame of Dask as one of pandas, whose columns have names; others as they are.
+def gathered(given: Any, name: str = "X") -> Any:
+    """Return a collection of Dask in memory where NumPy makes no rows of it; others as they are.
+
+    Such are data frames, whose columns have names, and arrays of sparse or masked chunks.
 
     Parameters
     ----------
-    X : Any
-        Rows.
+    given : Any
+        Rows or labels.
+    name : str, default "X"
+        For messages.
+
+    Raises
+    ------
+    InputError
+        If cells are masked.
     """
-    is_dask_frame = hasattr(type(X), "columns") and is_collection(X)
-    return X.compute() if is_dask_frame else X
+    if is_collection(given):
+        meta = getattr(given, "_meta", None)
+        if not isinstance(meta, np.ndarray) or isinstance(meta, np.ma.MaskedArray):
+            given = given.compute()
+    check_unmasked(given, name)
+    return given

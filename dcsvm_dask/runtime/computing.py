@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from dask._task_spec import Task
@@ -116,8 +117,11 @@ class OnWorkers:
         """
         import dask
 
+        giving_back = {
+            key: Task(key, _given_back, task.func, *task.args) for key, task in tasks.items()
+        }
         futures = self._client.get(
-            _graph(tasks, collections),
+            _graph(giving_back, collections),
             list(keys),
             sync=False,
             retries=None if "retries" in dask.get_annotations() else RETRIES,
@@ -125,7 +129,7 @@ class OnWorkers:
         try:
             for k, future in enumerate(futures):
                 try:
-                    yield future.result()
+                    found = future.result()
                 except CancelledError as lost:
                     raise RunError(
                         f"{named(k)}: the Dask scheduler is gone or has dropped the tasks"
@@ -134,9 +138,32 @@ class OnWorkers:
                     raise
                 except Exception as error:
                     raise RunError(f"{named(k)}: {tasks_failed(error)}") from error
+                if isinstance(found, Refusal):
+                    raise found.error
+                yield found
                 future.release()
         finally:
             self._client.cancel([future for future in futures if not future.done()], force=True)
+            for future in futures:  # those of failed tasks, too, of which an error may tell
+                future.release()
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The result of a task that cannot use its rows."""
+
+    error: DcsvmError
+
+
+def _given_back(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function whose refusal is its result: Dask would try again, and log a traceback."""
+    for one in args:
+        if isinstance(one, Refusal):
+            return one
+    try:
+        return function(*args)
+    except DcsvmError as error:
+        return Refusal(error)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import Any
 import dask
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import load_digits
 
 from dcsvm_dask import Callback, Execution, api
@@ -294,3 +295,32 @@ def test_the_client_of_a_run_is_not_what_dask_takes(data: str, tmp_path: Path) -
     execution = Execution(workers=1)
     api.train(data, tmp_path / "run", execution=execution, callbacks=[Looks()], **QUIET, **WORDS)
     assert found == [(None, None)]
+
+
+def test_rows_in_dask_are_predicted_at_once_or_by_chunks(alone: api.Run) -> None:
+    pd = pytest.importorskip("pandas")
+    import dask.array as da
+    import dask.dataframe as dd
+
+    X, _ = load_digits(return_X_y=True)
+    chunks, expected = da.from_array(X, chunks=(500, 64)), alone.predict(X)
+    of_chunks = chunks.map_blocks(sparse.csr_matrix)
+    assert isinstance(of_chunks._meta, sparse.csr_matrix)
+    frame = dd.from_pandas(pd.DataFrame(X), npartitions=3)
+    for rows in (chunks, of_chunks, frame):
+        np.testing.assert_array_equal(alone.predict(rows), expected)
+    lazy = chunks.map_blocks(alone.predict, dtype=int, drop_axis=1)
+    np.testing.assert_array_equal(lazy.compute(scheduler="threads"), expected)
+    lazy = frame.map_partitions(alone.predict, meta=np.zeros(0, int))
+    np.testing.assert_array_equal(lazy.compute(scheduler="threads"), expected)
+    masked = np.ma.masked_array(X, np.tile(np.arange(64) == 7, (len(X), 1)))
+    for rows in (masked, da.from_array(masked, chunks=(500, 64))):
+        with pytest.raises(InputError, match=r"X: row 0, column 7 .* is masked"):
+            alone.predict(rows)
+        with pytest.raises(InputError, match=r"X: row 0, column 7 .* is masked"):
+            DCSVC().fit(rows, expected)
+
+
+def test_a_cluster_in_the_place_of_its_client_is_named(cluster: Any) -> None:
+    with pytest.raises(InputError, match=r"got a cluster; give distributed.Client\(cluster\)"):
+        check_client(cluster)

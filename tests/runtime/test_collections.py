@@ -257,6 +257,12 @@ def spoiled(k: int, what: Any) -> np.ndarray:
         (X + 1j, Y, "must be real numbers, got type complex128"),
         (X[:, :0], Y, "empty: 90 rows, 0 features"),
         (X[:0], Y[:0], "empty: 0 rows"),
+        (
+            np.ma.masked_array(X, X > 9),
+            Y,
+            r"n \d .*: row \d+, column \d .* is masked; fill",
+        ),
+        (X, np.ma.masked_array(Y, np.arange(90) == 51), r"3 .*: labels: row 1 .* is masked; fill"),
     ],
     ids=lambda one: one if isinstance(one, str) else "",
 )

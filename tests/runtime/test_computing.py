@@ -198,3 +198,33 @@ def test_an_asynchronous_client_is_refused_in_its_loop(cluster: Any, tmp_path: P
 
     asyncio.run(call())
     assert api.open_run(tmp_path / "run").status()["state"] == "complete"
+
+
+def test_rows_that_are_refused_are_read_once_and_leave_nothing(
+    client: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A refusal is the result of a task: of an error Dask tries again and keeps the task."""
+    tries = tmp_path / "tries"
+    tries.mkdir()
+
+    def noted(block: Any) -> Any:
+        if np.isnan(block).any():
+            (tries / f"{time.time_ns()}").touch()
+        return block
+
+    rows = X.copy()
+    rows[2000, 2] = np.nan
+    # The blocks of `rows` are not kept by Dask between the tasks that read them.
+    parts = in_chunks(rows, SIZES).map_blocks(noted, meta=rows[:0]), in_chunks(Y, SIZES)
+    for k in range(2):
+        with pytest.raises(InputError, match=r"partition 4 .*: row 0, column 2 .* is NaN"):
+            api.ingest(parts, tmp_path / f"{k}.zarr", client=client)
+    assert len(list(tries.iterdir())) == 2
+    assert not client.futures
+    for _ in range(100):
+        if not client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
+            break
+        time.sleep(0.05)
+    else:
+        pytest.fail("tasks stay on the scheduler")
+    assert "Traceback" not in capfd.readouterr().err

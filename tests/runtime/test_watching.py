@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -141,6 +143,37 @@ def test_copies_of_anybodys_data_leave_the_connection_of_a_run() -> None:
         assert not held.cancelled()
         assert client.id in cluster.scheduler.clients
         assert client.submit(sum, [held, 1]).result() == 4
+
+
+class KillsOnce(PrepareWorker):
+    """Ends the process of the first worker that it prepares."""
+
+    def __init__(self, mark: Path) -> None:
+        super().__init__(shield=False)
+        self.mark = mark
+
+    async def setup(self, worker: Any) -> None:
+        if not self.mark.exists():
+            self.mark.touch()
+            os._exit(1)
+        await super().setup(worker)
+
+
+@pytest.mark.long
+def test_a_worker_that_goes_away_while_it_is_prepared_ends_no_run(tmp_path: Path) -> None:
+    """Dask's scheduler closes the connection over which it was asked to prepare workers."""
+    here = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
+    plugin = KillsOnce(tmp_path / "mark")
+    with (
+        LocalCluster(silence_logs=logging.CRITICAL, **here) as cluster,
+        Client(cluster, set_as_default=False) as client,
+        prepared(client, Announcer("run", []), plugin),
+    ):
+        assert plugin.mark.exists()
+        client.wait_for_workers(2, 60)
+        assert client.submit(sum, [1, 2]).result() == 3
+        registered = client.run(lambda dask_worker: plugin.name in dask_worker.plugins)
+        assert list(registered.values()) == [True, True]
 
 
 def test_the_smallest_worker_has_a_name() -> None:

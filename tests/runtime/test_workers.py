@@ -219,9 +219,18 @@ def test_workers_of_another_version_are_named(
     def absent() -> tuple[str, int]:
         raise ModuleNotFoundError("No module named 'dcsvm_dask'")
 
-    monkeypatch.setattr(clusters, "installed", absent)
-    with pytest.raises(InputError, match=r"worker tcp://.* has no dcsvm_dask; install"):
-        train(run=tmp_path / "other", execution=two_workers)
+    def lacking() -> tuple[str, int]:
+        raise ModuleNotFoundError("No module named 'zarr'", name="zarr")
+
+    for k, (installed, said) in enumerate(
+        (
+            (absent, "no dcsvm_dask"),
+            (lacking, r"a dcsvm_dask that cannot be imported \(No module named 'zarr'\)"),
+        )
+    ):
+        monkeypatch.setattr(clusters, "installed", installed)
+        with pytest.raises(InputError, match=rf"worker tcp://.* has {said}; install"):
+            train(run=tmp_path / f"other-{k}", execution=two_workers)
 
 
 def test_memory_of_slots_is_the_least_share_of_a_thread() -> None:

@@ -43,6 +43,8 @@ Workers = dict[str, dict[str, Any]]
 CONNECT_SECONDS = 10
 ENDING = (signal.SIGINT, signal.SIGTERM)
 DASHBOARD_PORT = 8787
+PREPARING_TRIES = 5
+"""How often workers are prepared anew because one of them has gone away meanwhile."""
 SPAWNED_WITH = "distributed.nanny.pre-spawn-environ"
 QUIET_TRACKER = "ignore:resource_tracker"
 OPEN_TO_ALL = (
@@ -323,20 +325,29 @@ def check_versions(client: Any, address: str) -> None:
     """
     found, used = client.run(installed, on_error="return"), workers_of(client)
     for worker, package in sorted(found.items()):
-        if package == (__version__, RESULT_VERSION):
-            continue
+        if package == (__version__, RESULT_VERSION) or isinstance(package, OSError):
+            continue  # the latter has gone meanwhile
         # A registered plugin is imported by every worker of a scheduler, also by unused ones.
         if worker not in used and not isinstance(package, ModuleNotFoundError):
             continue
-        has = "no dcsvm_dask"
-        if isinstance(package, tuple):
-            has = f"dcsvm_dask {package[0]} with results of version {package[1]}"
-        elif not isinstance(package, ModuleNotFoundError):
-            has = "another dcsvm_dask"
         raise InputError(
-            f"worker {worker} of the scheduler at {address} has {has}; install dcsvm_dask "
-            f"{__version__}, whose results have the version {RESULT_VERSION}, on every worker"
+            f"worker {worker} of the scheduler at {address} has {_found(package)}; install "
+            f"dcsvm_dask {__version__}, whose results have the version {RESULT_VERSION}, on every "
+            "worker"
         )
+
+
+def _found(package: Any) -> str:
+    """Return what a worker has for this package: its versions, or why it told none."""
+    if isinstance(package, tuple):
+        return f"dcsvm_dask {package[0]} with results of version {package[1]}"
+    if isinstance(package, ModuleNotFoundError):
+        missing = (package.name or __package__).partition(".")[0]
+        if missing == __package__.partition(".")[0]:
+            return "no dcsvm_dask"
+    if isinstance(package, ImportError):
+        return f"a dcsvm_dask that cannot be imported ({package})"
+    return "another dcsvm_dask"
 
 
 def _forward(message: Any, announcer: Announcer) -> None:
@@ -373,7 +384,7 @@ def prepared(client: Any, announcer: Announcer, plugin: PrepareWorker) -> Iterat
         stack.callback(watch.flush)
         try:
             plugin.name = plugin_name(client.id)
-            client.register_plugin(plugin)
+            _register(client, plugin)
             with contextlib.suppress(Exception):  # the scheduler may lack dcsvm_dask
                 client.register_plugin(Caretaker())
             announcer.attach(client)
@@ -381,3 +392,27 @@ def prepared(client: Any, announcer: Announcer, plugin: PrepareWorker) -> Iterat
         finally:
             with contextlib.suppress(Exception):  # the scheduler may be gone
                 client.unregister_worker_plugin(plugin.name)
+
+
+def _register(client: Any, plugin: PrepareWorker) -> None:
+    """Prepare the present workers of a client, and those to come.
+
+    A worker that goes away meanwhile ends the call for all. Those that are prepared already are
+    done at once when it is made again.
+
+    Raises
+    ------
+    RunError
+        If the scheduler, or one worker after the other, goes away.
+    """
+    for _ in range(PREPARING_TRIES):
+        try:
+            client.register_plugin(plugin)
+        except OSError as error:
+            lost = error
+        else:
+            return
+    raise RunError(
+        f"the scheduler, or one worker after the other, went away while workers were prepared "
+        f"({lost}); once there are workers, continue with `dcsvm resume`"
+    ) from lost
