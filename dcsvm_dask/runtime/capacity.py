@@ -143,10 +143,13 @@ def check_memory(
     together = largest.side_by_side(threads)
     tasks = f"each of {together} tasks" if together > 1 else "a task"
     remedies = [largest.remedy] if largest.remedy else []
-    remedy = f"{', or '.join([f'raise {setting}', *remedies])}, or train on fewer rows"
+    more = f"raise {setting}"
+    if isinstance(available, Share):
+        more = f"{more}, or leave this worker out (--worker, --resources, in Python dask.annotate)"
+    remedy = f"{', or '.join([more, *remedies])}, or train on fewer rows"
     if begun:
         others = " and ".join(["begin a new run", *remedies])
-        remedy = f"raise {setting}; the sizes of a begun run cannot change: or {others}"
+        remedy = f"{more}; the sizes of a begun run cannot change: or {others}"
     whose = f"worker {available.worker}" if isinstance(available, Share) else "a worker"
     raise InputError(
         f"this run may need {_mib(plan.most_bytes(threads) + kept)} of memory in a worker "

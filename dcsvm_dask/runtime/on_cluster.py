@@ -170,7 +170,8 @@ class OnCluster:
         except CancelledError as lost:
             raise RunError(
                 f"the Dask scheduler of {self.description} is gone or has dropped the run's tasks; "
-                "what was committed stays: resume the run"
+                "what was committed stays: resume the run on the scheduler that takes its place "
+                "(--scheduler, or client=)"
             ) from lost
         if error is None:
             return future.result()
