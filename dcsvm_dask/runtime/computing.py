@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from dask._task_spec import Task
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
-from dcsvm_dask.errors import DcsvmError, InputError, RunError
+from dcsvm_dask.errors import AccessError, DcsvmError, InputError, RunError
 from dcsvm_dask.runtime.arrival import WAIT_SECONDS
 from dcsvm_dask.runtime.clients import default_client
 from dcsvm_dask.runtime.cluster.connect import connected
@@ -152,17 +152,22 @@ class OnWorkers:
 class Refusal:
     """The result of a task that cannot use its rows."""
 
-    error: DcsvmError
+    error: InputError
 
 
 def _given_back(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function whose refusal is its result: Dask would try again, and log a traceback."""
+    """Call a function whose refusal is its result: Dask would try again, and log a traceback.
+
+    A store that does not answer now may do so later.
+    """
     for one in args:
         if isinstance(one, Refusal):
             return one
     try:
         return function(*args)
-    except DcsvmError as error:
+    except AccessError:
+        raise
+    except InputError as error:
         return Refusal(error)
 
 

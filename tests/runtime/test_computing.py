@@ -228,3 +228,22 @@ def test_rows_that_are_refused_are_read_once_and_leave_nothing(
     else:
         pytest.fail("tasks stay on the scheduler")
     assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.failing_tasks
+def test_what_may_pass_is_tried_again(client: Any, tmp_path: Path) -> None:
+    tries = tmp_path / "tries"
+    tries.mkdir()
+
+    def unreachable_once(block: Any) -> Any:
+        from dcsvm_dask.errors import UnreachableError
+
+        if len(block) == SIZES[0] and not list(tries.iterdir()):
+            (tries / "first").touch()
+            raise UnreachableError("s3://bucket: cannot be reached")
+        return block
+
+    task = computing.tasks_of("one", unreachable_once, [(X[: SIZES[0]],)])
+    found = computing.OnWorkers(client).results(task, list(task), [], lambda _: "part")
+    assert [len(one) for one in found] == [SIZES[0]]
+    assert list(tries.iterdir())
