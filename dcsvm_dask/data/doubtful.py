@@ -132,6 +132,8 @@ def _of_sample(
     columns = [one for one in columns_of(source, shown) if one[1].start not in named]
     drops = names is not None
     if codes is None:
+        # A target may well rise from day to day.
+        columns = [one for one in columns if one[1].start not in of_dates]
         same = target_leaks(rows, labels, columns)
         texts.append(told_of_target_leaks(same, len(rows), is_all=is_all, drops=drops))
         return [*texts, *(thousands_doubts_of_target(source, labels) if drops else ())]

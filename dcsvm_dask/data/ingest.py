@@ -331,9 +331,9 @@ def _table(task: Any, positive: Sequence[Label] | None, decimal: str) -> Callabl
 
 def _for_test(table: Callable[[str], Table], y: Table, decimal: str) -> Callable[[str], Table]:
     """Return what reads y of the test part: targets in the form of the training part."""
-    if not isinstance(y, TargetTable) or y.form is None:
+    if not isinstance(y, TargetTable):
         return table
-    return partial(TargetTable, decimal=decimal, form=y.form)
+    return partial(TargetTable, decimal=decimal, form=y.form or "")
 
 
 def _target_form(y: Table) -> dict[str, str]:

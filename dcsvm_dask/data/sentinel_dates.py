@@ -21,6 +21,8 @@ _USUAL = ("0001-01-01", "1899-12-30", "1900-01-01", "1970-01-01", "2999-12-31", 
 USUAL: NDArray[np.int64] = np.array(_USUAL, "M8[D]").astype(np.int64)
 """Dates that programs and people write where there is none, in days since 1970. The first day that
 a database or a sheet has, and the last one."""
+_EARLY, _LATE = np.array(["1902-01-01", "2100-01-01"], "M8[D]").astype(np.int64).tolist()
+"""Before and from which on any date may be such a one: tables hardly have real ones there."""
 OFTEN = 10
 """How many times as many rows one of these has as any other date, where it is among others."""
 MOST_WORDS = 4
@@ -53,7 +55,8 @@ def sentinel_dates(days: NDArray[np.int64]) -> list[SentinelDate]:
     """Return the dates of a column that may stand for missing ones.
 
     One of `USUAL` is such a date where the gap to the others is wider than these, or it has
-    `OFTEN` times as many rows as each of them; any other date where the gap is wider by `FAR`.
+    `OFTEN` times as many rows as each of them; any other early or late date where the gap is wider
+    by `FAR`.
 
     Parameters
     ----------
@@ -62,7 +65,8 @@ def sentinel_dates(days: NDArray[np.int64]) -> list[SentinelDate]:
     """
     n, (values, counts) = len(days), np.unique(days, return_counts=True)
     is_candidate = counts >= least_rows(n)
-    is_candidate &= np.isin(values, USUAL) | (values == values.min()) | (values == values.max())
+    is_end = (values == values.min()) | (values == values.max())
+    is_candidate &= np.isin(values, USUAL) | (is_end & ((values < _EARLY) | (values >= _LATE)))
     others, of_others = values[~is_candidate], counts[~is_candidate]
     if n < LEAST_ROWS or len(others) < LEAST_OTHERS:
         return []
@@ -141,7 +145,9 @@ def _words(source: Source, encoder: Encoder, day: int) -> list[str]:
     for (cells,) in table.batches([names.index(encoder.name)]):
         words: Any = different(tidy(cells, table.missing_words))[0]
         parts, _ = date_parts(words, encoder.form)
-        same = np.flatnonzero(np.floor(parts[:, NUMBERS_OF_DATE.index(DAYS)]) == day)
+        own = parts[:, [NUMBERS_OF_DATE.index(word) for word in encoder.words]]
+        dates = np.flatnonzero(~np.isnan(own).any(axis=1))
+        same = dates[_days(encoder, own[dates]) == day]
         found |= dict.fromkeys(words[k].as_py() for k in same.tolist())
     return [*found][:MOST_WORDS] or [_written(day)]
 

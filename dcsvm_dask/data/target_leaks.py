@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from dcsvm_dask.data.leaks import LEAST_ROWS, LOOKED_AT, by_name
 from dcsvm_dask.readers.columns import listed
@@ -52,15 +51,17 @@ def told_of_target_leaks(
         return None
     which = "the column" if len(names) == 1 else "each of the columns"
     return (
-        f"{which} {listed([repr(name) for name in names])} alone predicts the target for all "
-        f"{n:,} rows{'' if is_all else ' of a sample'}, which it orders alike; where it is a copy "
-        "of the target, or known only with it, leave it out"
+        f"{which} {listed([repr(name) for name in names])} orders all {n:,} rows"
+        f"{'' if is_all else ' of a sample'} as the target does; where it is a copy of the target, "
+        "or known only with it, leave it out"
         f"{by_name(names) if drops else ''}"
     )
 
 
 def _follow(values: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return which columns have ranks that correlate with those of the target."""
+    from scipy import stats  # which takes a third of a second to import
+
     n, ranks = len(y), np.column_stack([y, values])
     ranks = stats.rankdata(ranks, axis=0) - (n + 1) / 2
     length = np.sqrt((ranks**2).sum(axis=0))

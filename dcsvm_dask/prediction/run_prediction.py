@@ -218,6 +218,12 @@ def evaluate(
     confusion = np.array(result["confusion"]["matrix"])
     lost = missed(prepared.classes, np.diag(confusion).tolist(), confusion.sum(axis=1).tolist())
     said = [told_of_missed(lost, "evaluated rows")] if lost else []
+    if prepared.positive is not None and isinstance(rows, SentRows) and not confusion[1].sum():
+        named = ", ".join(map(str, prepared.positive))
+        said.append(
+            f"no evaluated row has a label that counts as positive ({named}), and every other "
+            "label is negative: write labels as the training data have them"
+        )
     about = _about(run, choice, result["n_rows"], seconds)
     notes = _notes_of_scored(run, data, rows, result["n_rows"], repeated)
     return {**result, "warnings": said, "notes": notes, **about}

@@ -306,6 +306,8 @@ def class_of(label: Label, classes: Sequence[Label]) -> int | None:
         In its canonical form.
     classes : sequence of labels
     """
+    if isinstance(label, bool) and not _takes_booleans(classes):
+        return None  # True is equal to 1, whatever the other classes are
     if label in classes:
         return list(classes).index(label)
     pairs = [_flag(one) for one in classes]
@@ -319,20 +321,24 @@ def class_of(label: Label, classes: Sequence[Label]) -> int | None:
 def named_label(given: Any, labels: Sequence[Label]) -> Label:
     """Return the one of some labels that a user names; what is given where there is none.
 
-    Of the booleans true and false, True, true and 1 are the same one.
+    A boolean or number and a word for yes or no are the same one: True or 1 and yes or true.
     """
     label = canonical(given)
     equal = [one for one in labels if one == label] + [one for one in labels if _same(label, one)]
     return equal[0] if equal else label
 
 
+def _takes_booleans(classes: Sequence[Label]) -> bool:
+    """Return whether booleans may be labels of some classes: not of 1 and 2, say."""
+    return all(_flag(one) is not None for one in classes)
+
+
 def _same(label: Label, other: Label) -> bool:
-    """Return whether a boolean and another label are written in two ways."""
-    if not (isinstance(label, bool) or isinstance(other, bool)):
+    """Return whether a word for yes or no, and a boolean or number, say the same."""
+    if isinstance(label, str) and isinstance(other, str):
         return False
     flags = _flag(label), _flag(other)
-    # The first pair of words is false and true.
-    return any(all(flag in ((None, k), (0, k)) for flag in flags) for k in (0, 1))
+    return None not in flags and flags[0][1] == flags[1][1]  # type: ignore[index]
 
 
 def _flag(label: Label) -> tuple[int | None, int] | None:

@@ -15,6 +15,7 @@ from dcsvm_dask.readers.preparing.cells import (
     in_parentheses,
     numbers_of,
     sign_problem,
+    with_sign,
 )
 
 MOST_TARGET = 1e100
@@ -155,8 +156,8 @@ class TargetTable:
                 raise InputError(f"{self.name}: the target {problem}")
         elif sign != known:
             raise InputError(
-                f"{self.name}: the targets are numbers with {max(sign, known)} and without: write "
-                "all in one way"
+                f"{self.name}: the targets are numbers {with_sign(known)} and {with_sign(sign)}: "
+                "write all in one way"
             )
 
 

@@ -135,3 +135,37 @@ def test_where_it_is_not_clear_labels_are_refused(
     )
     with pytest.raises(InputError, match="does not occur in the training data"):
         Preparation.of(data).y(np.array([label]), "LATER", 0)
+
+
+@pytest.mark.parametrize(
+    ("named", "others"),
+    [("yes", ("bool", "numbers", "floats", "texts")), ("1", ("bool", "yes", "True", "Y"))],
+)
+def test_a_positive_label_is_found_again_in_other_formats(
+    named: str, others: tuple[str, ...], tmp_path: Path
+) -> None:
+    kind = "yes" if named == "yes" else "numbers"
+    path = written(tmp_path, kind, "csv")
+    data = ingest(path, tmp_path / "d.zarr", label="y", positive=[named])
+    for other in others:
+        found = Preparation.of(data).y(np.asarray(WORDS[other]), "LATER", 0)
+        np.testing.assert_array_equal(found, Y, err_msg=other)
+
+
+def test_an_evaluation_without_a_positive_label_says_so(tmp_path: Path) -> None:
+    path = written(tmp_path, "yes", "csv")
+    data = ingest(path, tmp_path / "d.zarr", label="y", positive=["yes"])
+    run = api.train(data, tmp_path / "run", execution=api.Execution(workers=0), quiet=True)
+    assert run.evaluate(path)["warnings"] == []
+    [said] = run.evaluate(frame(np.where(Y, "si", "no")))["warnings"]
+    assert said.startswith("no evaluated row has a label that counts as positive (yes), and every")
+
+
+@pytest.mark.parametrize("classes", [[1, 2], [0, 1, 2], [-1, 1], ["a", "b"]])
+def test_booleans_are_no_labels_of_other_classes(classes: list[Any], tmp_path: Path) -> None:
+    """True is equal to 1."""
+    labels = np.array(classes, object)[np.arange(N) % len(classes)]
+    frame(labels).to_csv(tmp_path / "t.csv", index=False)
+    data = ingest(tmp_path / "t.csv", tmp_path / "d.zarr", label="y")
+    with pytest.raises(InputError, match=r"the label (True|False) does not occur"):
+        Preparation.of(data).y(Y.astype(bool), "LATER", 0)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.targets import TargetTable
 
@@ -58,3 +60,12 @@ def test_what_is_no_target_is_refused_with_its_row(given: Any, why: str) -> None
     table.add(np.arange(3.0))
     with pytest.raises(InputError, match=rf"^FILE: .*{why}"):
         table.add(np.asarray(given))
+
+
+def test_a_test_part_is_written_as_the_training_part(tmp_path: Path) -> None:
+    for name, sign in (("plain", ""), ("percent", "%")):
+        rows = [f"{k / 2};{(7 * k) % 31}{sign}" for k in range(40)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["a;y", *rows]) + "\n")
+    how: dict[str, Any] = {"label": "y", "task": "regression"}
+    with pytest.raises(InputError, match="and those of the training rows are without a sign"):
+        ingest(tmp_path / "plain.csv", tmp_path / "d.zarr", test=tmp_path / "percent.csv", **how)

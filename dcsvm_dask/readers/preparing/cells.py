@@ -245,10 +245,11 @@ def sign_problem(sign: str | None, known: str) -> str | None:
     """
     if sign is None or sign == known or (not sign and known != "%"):
         return None
-    return f"is a number {_with(sign)}, and those of the training rows are {_with(known)}"
+    return f"is a number {with_sign(sign)}, and those of the training rows are {with_sign(known)}"
 
 
-def _with(sign: str) -> str:
+def with_sign(sign: str) -> str:
+    """Return how numbers are written, by the sign that they have, or "" for none."""
     return f"with {sign}" if sign else "without a sign"
 
 

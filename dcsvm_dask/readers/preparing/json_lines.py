@@ -106,8 +106,9 @@ class JsonLinesTable:
                     others = [one for one in self.names or [] if one in nested]
                     raise InputError(
                         f"{self.name}, line {number}: the column {name!r} has {what}, of which no "
-                        f"number can be made: leave it out (--drop {shlex.quote(','.join(others))}"
-                        f"), or write its values under keys of their own (in pandas json_normalize)"
+                        f"number can be made: leave features out (--drop "
+                        f"{shlex.quote(','.join(others))}), or write their values under keys of "
+                        "their own (in pandas json_normalize)"
                     )
 
     def where(self, row: int) -> str:

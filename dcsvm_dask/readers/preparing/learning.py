@@ -55,6 +55,8 @@ _DATES = re.compile(r"\d{1,4}([-/. ])(\d{1,2}|[A-Za-z]{3,9})\1\d{1,4}\b.*")
 """What looks like dates, perhaps with times."""
 MOST_WORDS = 100_000
 """Distinct words of a column that are counted."""
+SMALL_NUMBER = 100
+"""Whole numbers below this, in parentheses, may be categories where a column has nothing else."""
 
 
 class ColumnFacts:
@@ -81,7 +83,7 @@ class ColumnFacts:
         self.first_missing: int | None = None
         self.first_wrong: tuple[int, str] | None = None
         self.signs: set[str] = set()
-        self.n_parentheses = 0
+        self.n_parentheses = self.n_listed = 0
         self.comma: str | None = None
         self.comma_is_clear = decimal == ","
         self.point: str | None = None
@@ -134,7 +136,11 @@ class ColumnFacts:
             self.signs.add(sign)
         if good.any():
             self._keep(numbers[codes][good[codes]])
-            self.n_parentheses += int(counts[good & in_parentheses(words)].sum())
+            inside = good & in_parentheses(words)
+            self.n_parentheses += int(counts[inside].sum())
+            with np.errstate(invalid="ignore"):
+                small = (np.abs(numbers) < SMALL_NUMBER) & (numbers == np.rint(numbers))
+            self.n_listed += int(counts[inside & small].sum())
             self._look_at_marks(words.filter(pa.array(good)))
         if wrong.any():
             first = int(np.flatnonzero(wrong[codes])[0])
@@ -271,6 +277,12 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
                 f"in one way, or --drop {_quoted(name)}"
             )
         sign = max(facts.signs, default="")
+        if 0 < facts.n_numbers == facts.n_listed and not sign:
+            raise InputError(
+                f"every cell of the column {name!r} is in parentheses, which makes numbers "
+                f"negative: give --one-hot {_quoted(name)} where these are categories, or write a "
+                "minus"
+            )
         form = (sign + PARENTHESES if facts.n_parentheses else sign) or None
         median = facts.median() if fill else None
         return Encoder(name, NUMBER, form=form, fill=median, indicator=shows)

@@ -57,13 +57,10 @@ def thousands_doubts_of_target(source: Source, targets: NDArray[np.float64]) -> 
 
 
 def commas_doubts_of_target(source: Source) -> list[str]:
-    """Return a sentence where the commas of the targets may begin the decimals; see `of_commas`.
-
-    Where commas separate the cells, those within are hardly marks of decimals.
-    """
+    """Return a sentence where the commas of the targets may begin the decimals; see `of_commas`."""
     for table, name, column in _target(source):
-        sample, is_clear = None, table.reading.separator == ","
-        for (cells,) in () if is_clear else table.batches([column]):
+        sample, is_clear = None, False
+        for (cells,) in table.batches([column]):
             found, clear = doubtful_comma(different(tidy(cells, table.missing_words))[0])
             sample, is_clear = sample or found, is_clear or clear
         if sample is not None and not is_clear:

@@ -323,10 +323,14 @@ def check_versions(client: Any, address: str) -> None:
     InputError
         With the worker and its versions.
     """
+    from distributed.comm import CommClosedError
+
     found, used = client.run(installed, on_error="return"), workers_of(client)
     for worker, package in sorted(found.items()):
-        if package == (__version__, RESULT_VERSION) or isinstance(package, OSError):
-            continue  # the latter has gone meanwhile
+        if package == (__version__, RESULT_VERSION):
+            continue
+        if isinstance(package, CommClosedError | ConnectionError | TimeoutError):
+            continue  # it has gone meanwhile
         # A registered plugin is imported by every worker of a scheduler, also by unused ones.
         if worker not in used and not isinstance(package, ModuleNotFoundError):
             continue
@@ -345,7 +349,7 @@ def _found(package: Any) -> str:
         missing = (package.name or __package__).partition(".")[0]
         if missing == __package__.partition(".")[0]:
             return "no dcsvm_dask"
-    if isinstance(package, ImportError):
+    if isinstance(package, ImportError | OSError):  # the latter of a library that is not there
         return f"a dcsvm_dask that cannot be imported ({package})"
     return "another dcsvm_dask"
 

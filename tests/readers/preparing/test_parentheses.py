@@ -139,3 +139,15 @@ def test_marks_within_parentheses_may_be_others(tmp_path: Path) -> None:
             path = written(tmp_path / "t.csv", [*cells[:-1], last], [0, 1] * 30)
             data = ingest(path, tmp_path / "d.zarr", overwrite=True)
             assert any(said in text for text in data.warnings) == (last == "(7)")
+
+
+def test_a_column_of_nothing_but_small_numbers_in_parentheses_may_be_one_of_categories(
+    tmp_path: Path,
+) -> None:
+    path = written(tmp_path / "t.csv", ["(1)", "(2)"] * 30, [0, 1, 1] * 20)
+    with pytest.raises(InputError, match=r"every cell of the column 'cash' is in parentheses"):
+        ingest(path, tmp_path / "d.zarr")
+    data = ingest(path, tmp_path / "d.zarr", one_hot=["cash"])
+    assert data.feature_names == ["cash=(1)", "cash=(2)", "other"]
+    path = written(tmp_path / "t.csv", ["(100)", "(2)"] * 30, [0, 1, 1] * 20)
+    assert column(ingest(path, tmp_path / "e.zarr", scale="none"), 0).min() == -100.0
