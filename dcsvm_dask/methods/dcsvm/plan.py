@@ -20,7 +20,7 @@ from dcsvm_dask.methods.decomposition.plan import sets_plans, setting_seconds
 from dcsvm_dask.methods.forecast import Forecast, Load, largest
 from dcsvm_dask.methods.graph import COMMIT
 from dcsvm_dask.methods.method import Goals
-from dcsvm_dask.methods.probe import PROBE_CLUSTERS
+from dcsvm_dask.methods.probe import PROBE_CLUSTERS, SOLVING
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads, offset_plan
 from dcsvm_dask.methods.stages import probe_stage
 from dcsvm_dask.solvers.whole import SMALL_SET
@@ -30,6 +30,8 @@ from dcsvm_dask.storage.stage_id import DECOMPOSITION
 ROUNDS = 2
 # Kernel values of a solution by one task, for one of all rows with all support vectors, typically.
 PASSES = 4.0
+# Seconds for choosing and solving a set of 2,048 rows in the process that holds all rows.
+SET_SECONDS_HERE = 0.02
 # Kernel values of the SVMs that leave rows out, for one of their level.
 FOLDS_OF_LEVEL = 2.5
 
@@ -96,7 +98,9 @@ def _conquer_by_one_task(sizes: Forecast, goals: Goals, *, local: bool = False) 
     whole, need = n * sizes.support, sizes.whole(local=local)
     solve = Load("solve", kernel_values=PASSES * whole, threaded=True)
     if not local and sizes.has_small_sets():
-        values, setting = n * sizes.moves(SMALL_SET), setting_seconds(sizes, SMALL_SET)
+        # In products a value costs a part of what it does with a solver's steps.
+        values = n * sizes.moves(SMALL_SET) / SOLVING
+        setting = setting_seconds(sizes, SMALL_SET, SET_SECONDS_HERE)
         solve = replace(solve, kernel_values=values, core_seconds=setting)
     if local:  # where blocks turn out to be problems of their own rounds may come instead
         need = largest(need, sizes.round(sizes.n))

@@ -100,13 +100,21 @@ def sets_plans(
     return stages
 
 
-def setting_seconds(sizes: Forecast, size: int) -> float:
-    """Return the time in which all sets of so many variables are chosen and solved, in seconds."""
+def setting_seconds(sizes: Forecast, size: int, each: float = SET_SECONDS) -> float:
+    """Return the time in which all sets of so many variables are chosen and solved.
+
+    Parameters
+    ----------
+    sizes : Forecast
+    size : int
+    each : float, optional
+        Seconds for a set of `USUAL_SET` variables, until all rows have its step.
+    """
     if sizes.n > size and sizes.measured.smooth:
         sets = sizes.sets(size)
     else:
         sets = max(1.0, _moves(sizes, size) / (MOVING * size))
-    return SET_SECONDS * (size / USUAL_SET) ** 2 * sets
+    return each * (size / USUAL_SET) ** 2 * sets
 
 
 def _moves(sizes: Forecast, size: int) -> float:
