@@ -16,7 +16,7 @@ from dcsvm_dask.api.warned import warn_of_model
 from dcsvm_dask.diagnostics.followers import followers
 from dcsvm_dask.diagnostics.report.reporting import Reporting
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.methods.forecast import TYPICAL, Measured
+from dcsvm_dask.methods.measured import TYPICAL, Measured
 from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.plan import Plan
 from dcsvm_dask.methods.plan import plan as make_plan

@@ -7,7 +7,6 @@ on the share of support vectors, which is known only after the run.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from dcsvm_dask.clustering.grow import FLAT
@@ -15,6 +14,8 @@ from dcsvm_dask.clustering.kernel_partition import MAX_SAMPLE
 from dcsvm_dask.methods.conquer.point import MOST_BLOCKS
 from dcsvm_dask.methods.dcsvm.estimate import ESTIMATE_ROWS, ESTIMATE_SUPPORT_ROWS
 from dcsvm_dask.methods.graph import COMMIT
+from dcsvm_dask.methods.load import Load
+from dcsvm_dask.methods.measured import SUPPORT_SHARE, Measured, support_share
 from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.partition import (
     MEASURED_ROWS,
@@ -30,141 +31,12 @@ from dcsvm_dask.solvers.parallel.share import KEPT_FROM
 from dcsvm_dask.solvers.whole import FEW_SUPPORT, SMALL_SETS_ABOVE
 from dcsvm_dask.solvers.whole import SMALL_SET as SMALL_SETS
 from dcsvm_dask.solvers.working_sets import FILL, SMALL_SET
-from dcsvm_dask.storage.node import Record
 
-HELPS = 0.01
-"""Least share of the time that more workers must save to be worth having."""
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """The work of all tasks of a layer, and the share of its largest task."""
-
-    layer: str
-    kernel_values: float = 0.0
-    core_seconds: float = 0.0
-    written_bytes: float = 0.0
-    largest: float = 0.0
-    """Share of the largest task in the layer's work; 0: all tasks are equal."""
-    threaded: bool = False
-    """Whether its only task computes kernel values with all threads of its process."""
-
-
-def makespan(work: float, largest: float, tasks: int, workers: int) -> float:
-    """Return the wall time of tasks that begin in order of size, the largest first.
-
-    It is a lower bound for any order, which this order nearly attains.
-
-    Parameters
-    ----------
-    work : float
-        Time of all tasks together, in seconds.
-    largest : float
-        Time of the largest task; the others are equal.
-    tasks, workers : int
-        Their numbers.
-
-    Returns
-    -------
-    float
-        Seconds.
-    """
-    largest = max(largest, work / tasks)
-    other = (work - largest) / max(1, tasks - 1)
-    turns = math.ceil(tasks / workers)  # one worker has so many of them
-    return max(largest, work / workers, turns * other)
-
-
-def helping(seconds: Callable[[int], float], most: int) -> int:
-    """Return the number of workers beyond which more save less than a hundredth of the time.
-
-    Parameters
-    ----------
-    seconds : callable
-        Returns the wall time, which falls with the number of workers.
-    most : int
-        A number of workers that is certainly enough.
-
-    Returns
-    -------
-    int
-    """
-    enough, low, high = (1 + HELPS) * seconds(most), 1, most
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if seconds(middle) <= enough else (middle + 1, high)
-    return low
-
-
-NEAR_PAIRS = 0.1
-"""Typical share of pairs of rows that are not provably negligible where the kernel is local."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """Measurements that a plan uses beside sizes; the defaults are typical values."""
-
-    smooth: bool | None = None
-    """Whether the kernel is smooth, so that levels do not pay; None: not known."""
-    set_share: float = 1.0
-    """Share of the variables that the working set needs."""
-    free_support: float = 0.0
-    """Support vectors below their bound that all rows are expected to have; 0: not known."""
-    support_share: float = 1.0
-    """Share of a sample's rows that are support vectors, of more than two classes."""
-    near_share: float = NEAR_PAIRS
-    """Share of pairs of rows whose kernel values are computed: others are provably negligible."""
-    kept_share: float = 0.3
-    """Share of the variables that an online solver keeps."""
-    value_seconds: float = 0.0
-    """Time of a core for a kernel value including the solver's steps, in seconds; 0: not measured,
-    that of `usual_value_seconds`."""
-    process_bytes: int = 215 << 20
-    """Memory of a worker before its first task: Python, NumPy, Numba, Dask, compiled code.
-
-    The mapped pages of a library that was just installed may be counted as 70 MiB more.
-    """
-
-    @classmethod
-    def of(cls, record: Record) -> Measured:
-        """Return the measurements in the probe's record."""
-        return cls(**{name: record[name] for name in cls.__slots__ if name in record})
-
-
-TYPICAL = Measured()
-
-VALUE_SECONDS, FEATURE_SECONDS, SPARSE_SECONDS = 1.1e-9, 0.04e-9, 0.4e-9
-"""Seconds of a core for a kernel value with its share of the solver's steps: beside its features,
-for a feature, and for a stored value of a sparse row; as the probe measures them for rows of random
-numbers with 4 to 784 features."""
-
-
-def usual_value_seconds(width: float, values: float) -> float:
-    """Return the typical time of a core for a kernel value, in seconds.
-
-    Parameters
-    ----------
-    width : float
-        Features of a row.
-    values : float
-        Stored values of a row.
-    """
-    each = FEATURE_SECONDS * width
-    return VALUE_SECONDS + (each if values >= width else min(each, SPARSE_SECONDS * values))
-
-
-SUPPORT_SHARE, OF_SET = 0.3, 0.8
-"""Share of the support vectors among the variables, typical of noisy data, and among those that a
-working set needs, where these are known."""
 COPIED, ACTIVE, ROUNDED = 0.1, 0.28, 0.5
 """Memory of what the solver copies of a kernel matrix, as a share of it: usually, of a set of rows
 near the margin, and of one that is copied in 16 bits, ..."""
 ROUNDED_FROM = 3000
 """... as are those of so many rows."""
-MOVES_OF_SUPPORT, MOVES_OF_FREE, FREE_OF_SET = 2.0, 28.0, 0.75
-"""How often a support vector changes, and how often a free one beyond this share of a set more."""
-MOVING_TO_BOUNDS, MOVING_FREE = 0.35, 0.8
-"""Share of a set that changes while variables go to their bounds, and among free ones."""
 VIOLATORS = 0.15
 """Share of violating rows in a block above the cap, from which its working sets are chosen."""
 USUAL_SET, USUAL_LOCAL_SET = 6144, 9216
@@ -178,17 +50,6 @@ LABEL_SECONDS, BLOCK_SECONDS = 4e-6, 4e-3
 """Seconds of a core to find a row's block, and for a block beside its kernel values."""
 VECTOR, VALUE, INDEX = 8, 4, 4
 """Bytes of a float64 or int64, of a value of a row, and of the column of a value in CSR."""
-
-
-def support_share(set_share: float) -> float:
-    """Return the expected share of support vectors among the variables.
-
-    Parameters
-    ----------
-    set_share : float
-        Share of the variables that the working set needs; 1: not known.
-    """
-    return OF_SET * set_share if set_share < 1.0 else SUPPORT_SHARE
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,11 +86,15 @@ class Forecast:
         return max(1.0, self.shape.n_bytes / max(1, self.shape.n_rows))
 
     @property
+    def is_dense(self) -> bool:
+        """Whether rows store all their features."""
+        return not self.shape.n_features or self.row / VALUE == self.shape.n_features
+
+    @property
     def values(self) -> float:
         """Stored values of a row: features, or of sparse rows the values that are not zero."""
-        dense = self.row / VALUE
-        if not self.shape.n_features or dense == self.shape.n_features:
-            return dense
+        if self.is_dense:
+            return self.row / VALUE
         # A value and its column, and where the row begins.
         return max(1.0, (self.row - VECTOR) / (VALUE + INDEX))
 
@@ -247,27 +112,6 @@ class Forecast:
     def support(self) -> float:
         """Number of support vectors."""
         return self.n * support_share(self.measured.set_share)
-
-    def moves(self, size: int) -> float:
-        """Return how many changes of variables take a smooth kernel from zero to its solution.
-
-        Parameters
-        ----------
-        size : int
-            Variables of a working set.
-        """
-        return sum(self._moves(size))
-
-    def sets(self, size: int) -> float:
-        """Return in how many working sets of so many variables they change."""
-        to_bounds, among_free = self._moves(size)
-        return max(1.0, (to_bounds / MOVING_TO_BOUNDS + among_free / MOVING_FREE) / size)
-
-    def _moves(self, size: int) -> tuple[float, float]:
-        # Support vectors go to their bounds within a few sets. Free ones that do not fit into one
-        # set are set against each other again and again.
-        beyond = max(0.0, self.measured.free_support - FREE_OF_SET * size)
-        return MOVES_OF_SUPPORT * self.support, MOVES_OF_FREE * beyond
 
     @property
     def chunk(self) -> float:

@@ -5,16 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, replace
 
-from dcsvm_dask.methods.forecast import (
-    TYPICAL,
-    Forecast,
-    Load,
-    Measured,
-    helping,
-    makespan,
-    usual_value_seconds,
-)
+from dcsvm_dask.methods.forecast import Forecast
 from dcsvm_dask.methods.graph import Graph
+from dcsvm_dask.methods.load import Load, helping, makespan
+from dcsvm_dask.methods.measured import TYPICAL, Measured, usual_value_seconds
 from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.registry import BEGUN
 from dcsvm_dask.methods.settings import Settings

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dcsvm_dask.methods.forecast import Forecast, Load, Need
+from dcsvm_dask.methods.forecast import Forecast, Need
 from dcsvm_dask.methods.graph import COMMIT, Layer, Stage
+from dcsvm_dask.methods.load import Load
 from dcsvm_dask.methods.offset import SUBSET
 from dcsvm_dask.methods.stages import merge_stage, offset_stage
 

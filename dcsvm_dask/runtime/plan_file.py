@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from dcsvm_dask.methods.forecast import TYPICAL, Measured
+from dcsvm_dask.methods.measured import TYPICAL, Measured
 from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.plan import plan
 from dcsvm_dask.methods.problem import PROBE

@@ -19,7 +19,8 @@ from dcsvm_dask.diagnostics.status import status
 from dcsvm_dask.methods.conquer.point import MOST_BLOCKS
 from dcsvm_dask.methods.dcsvm import conquering
 from dcsvm_dask.methods.dcsvm.stages import arrange_stage
-from dcsvm_dask.methods.forecast import TYPICAL, Forecast, Measured, support_share
+from dcsvm_dask.methods.forecast import Forecast
+from dcsvm_dask.methods.measured import TYPICAL, Measured, support_share
 from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.plan import disk_bytes, plan
 from dcsvm_dask.methods.probe import expected_working_set, near_share

@@ -22,7 +22,7 @@ from dcsvm_dask.diagnostics.progress.stage import (
     WAITING,
     StageProgress,
 )
-from dcsvm_dask.methods.forecast import support_share
+from dcsvm_dask.methods.measured import support_share
 from dcsvm_dask.methods.registry import kind_of
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.storage.node import Record

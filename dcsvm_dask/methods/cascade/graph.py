@@ -10,8 +10,9 @@ from dcsvm_dask.methods.bagging.graph import Bagging, bag_of, plan_bag, votes_of
 from dcsvm_dask.methods.cascade import nodes as steps
 from dcsvm_dask.methods.conquer import check as checking
 from dcsvm_dask.methods.conquer.graph import Reached, finish_with
-from dcsvm_dask.methods.forecast import Forecast, Load, largest
+from dcsvm_dask.methods.forecast import Forecast, largest
 from dcsvm_dask.methods.graph import COMMIT, Keep, Layer, Node, Stage, Stages, many, single
+from dcsvm_dask.methods.load import Load
 from dcsvm_dask.methods.method import Goals, Method, Options, Shape
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.sizes import row_parts

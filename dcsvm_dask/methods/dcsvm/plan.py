@@ -15,10 +15,12 @@ from dcsvm_dask.methods.dcsvm.stages import (
     level_stage,
 )
 from dcsvm_dask.methods.dcsvm.whole_problem import solve_problem
+from dcsvm_dask.methods.decomposition.moves import moves
 from dcsvm_dask.methods.decomposition.options import Decomposition
 from dcsvm_dask.methods.decomposition.plan import sets_plans, setting_seconds
-from dcsvm_dask.methods.forecast import Forecast, Load, largest
+from dcsvm_dask.methods.forecast import Forecast, largest
 from dcsvm_dask.methods.graph import COMMIT
+from dcsvm_dask.methods.load import Load
 from dcsvm_dask.methods.method import Goals
 from dcsvm_dask.methods.probe import PROBE_CLUSTERS, SOLVING
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads, offset_plan
@@ -99,7 +101,7 @@ def _conquer_by_one_task(sizes: Forecast, goals: Goals, *, local: bool = False) 
     solve = Load("solve", kernel_values=PASSES * whole, threaded=True)
     if not local and sizes.has_small_sets():
         # In products a value costs a part of what it does with a solver's steps.
-        values = n * sizes.moves(SMALL_SET) / SOLVING
+        values = n * moves(sizes, SMALL_SET) / SOLVING
         setting = setting_seconds(sizes, SMALL_SET, SET_SECONDS_HERE)
         solve = replace(solve, kernel_values=values, core_seconds=setting)
     if local:  # where blocks turn out to be problems of their own rounds may come instead

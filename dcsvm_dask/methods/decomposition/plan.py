@@ -1,9 +1,4 @@
-"""What parallel decomposition takes: memory, work and bytes written, before it runs.
-
-How often variables move is known only from the run. Where a kernel is local (a row sees few others)
-it is some ten times for each variable: covtype at gamma = 32 moves 10.6 n. Where it is smooth, it
-follows from the support vectors that a probe expects; see `Forecast.moves`.
-"""
+"""What parallel decomposition takes: memory, work and bytes written, before it runs."""
 
 from __future__ import annotations
 
@@ -11,9 +6,11 @@ from dcsvm_dask.kernels import piece_of
 from dcsvm_dask.kernels.columns import RARE
 from dcsvm_dask.methods.conquer.graph import Chain, check_stage
 from dcsvm_dask.methods.decomposition.graph import scratch_stage, sets_stage
+from dcsvm_dask.methods.decomposition.moves import moves, sets
 from dcsvm_dask.methods.decomposition.options import Decomposition
-from dcsvm_dask.methods.forecast import INDEX, VALUE, VECTOR, Forecast, Load, Need
+from dcsvm_dask.methods.forecast import INDEX, VALUE, VECTOR, Forecast, Need
 from dcsvm_dask.methods.graph import COMMIT, STEP
+from dcsvm_dask.methods.load import Load
 from dcsvm_dask.methods.method import Goals
 from dcsvm_dask.methods.probe import SOLVING
 from dcsvm_dask.methods.sizes import row_parts
@@ -21,11 +18,8 @@ from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads, off
 from dcsvm_dask.solvers import number_of_shares
 from dcsvm_dask.storage.stage_id import DECOMPOSITION
 
-MOVES = {False: 10.0, None: 3.0}
-"""How often a variable moves where the kernel is not smooth, and where nobody knows whether it is.
-"""
-MOVING, COMMITS = 0.75, 4
-"""Share of a set that moves, and commits of a run, typically."""
+COMMITS = 4
+"""Commits of a run, typically."""
 MADE = 0.7
 """Share of the columns that have to be computed where they are kept."""
 SET_SECONDS, USUAL_SET = 0.05, 2048
@@ -69,9 +63,8 @@ def sets_plans(
     checking = sizes.checking(n)
     # The shares stay in memory while f is computed from scratch.
     last = Need(int(held + checking.n_bytes), int(held + checking.most))
-    moved = _moves(sizes, size)
     each, made = _time_of_value(sizes), MADE if sizes.keeps_columns else 1.0
-    values = moved * n / COMMITS
+    values = moves(sizes, size) * n / COMMITS
     step = Load(
         STEP,
         kernel_values=values,
@@ -110,18 +103,7 @@ def setting_seconds(sizes: Forecast, size: int, each: float = SET_SECONDS) -> fl
     each : float, optional
         Seconds for a set of `USUAL_SET` variables, until all rows have its step.
     """
-    if sizes.n > size and sizes.measured.smooth:
-        sets = sizes.sets(size)
-    else:
-        sets = max(1.0, _moves(sizes, size) / (MOVING * size))
-    return each * (size / USUAL_SET) ** 2 * sets
-
-
-def _moves(sizes: Forecast, size: int) -> float:
-    smooth = sizes.measured.smooth
-    if sizes.n <= size:
-        return float(sizes.n)
-    return sizes.moves(size) if smooth else MOVES[smooth] * sizes.n
+    return each * (size / USUAL_SET) ** 2 * sets(sizes, size)
 
 
 def held_bytes(sizes: Forecast, options: Decomposition, shares: int) -> float:
@@ -139,16 +121,12 @@ def held_bytes(sizes: Forecast, options: Decomposition, shares: int) -> float:
         return held + row * n / shares  # tiles of one share at a time
     # Tiles of the rows: of sparse ones features that are not rare are stored dense.
     tiles, beside = row * n, row
-    if not _is_dense(sizes):
+    if not sizes.is_dense:
         dense = min(sizes.width, RARE * sizes.values)
         tiles, beside = (VALUE * dense + (VALUE + INDEX) * sizes.values) * n, 0.0
     piece = piece_of(n // shares)
     columns = min(options.cache * 2**20, n * (VALUE * float(n) + beside * shares))
     return held + tiles + columns + piece * (VALUE * n + beside * shares)
-
-
-def _is_dense(sizes: Forecast) -> bool:
-    return not sizes.shape.n_features or sizes.row / VALUE == sizes.shape.n_features
 
 
 def _time_of_value(sizes: Forecast) -> float:

@@ -13,8 +13,9 @@ from dcsvm_dask.checks import check, is_a, is_finite
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.methods.choice import SEARCH
 from dcsvm_dask.methods.dcsvm.stages import arrange_stage
-from dcsvm_dask.methods.forecast import VECTOR, Forecast, Load, Need
+from dcsvm_dask.methods.forecast import VECTOR, Forecast, Need
 from dcsvm_dask.methods.graph import COMMIT, Layer, Node, Outcome, Stage, Stages, single
+from dcsvm_dask.methods.load import Load
 from dcsvm_dask.methods.method import Goals, Options, Shape
 from dcsvm_dask.methods.partition import largest_block
 from dcsvm_dask.methods.problem import ARRANGE

@@ -11,7 +11,8 @@ from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.methods.cutting.options import Layout
 from dcsvm_dask.methods.dcd.graph import VISIT
 from dcsvm_dask.methods.dcd.plan import READ_PER_SECOND, ROUNDS, VALUE_SECONDS
-from dcsvm_dask.methods.forecast import TYPICAL, Forecast
+from dcsvm_dask.methods.forecast import Forecast
+from dcsvm_dask.methods.measured import TYPICAL
 from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.plan import plan
 from dcsvm_dask.methods.registry import METHODS

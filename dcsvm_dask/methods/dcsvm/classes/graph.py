@@ -9,8 +9,10 @@ from dcsvm_dask.methods.dcsvm.classes import machines as steps
 from dcsvm_dask.methods.dcsvm.estimate import ESTIMATE_ROWS
 from dcsvm_dask.methods.dcsvm.plan import level_plans
 from dcsvm_dask.methods.dcsvm.stages import arrange_stage, bottom_stage, level_stage, scored_level
-from dcsvm_dask.methods.forecast import Forecast, Load, Measured, Need, largest
+from dcsvm_dask.methods.forecast import Forecast, Need, largest
 from dcsvm_dask.methods.graph import COMMIT, Layer, Node, Outcome, Stage, Stages, single
+from dcsvm_dask.methods.load import Load
+from dcsvm_dask.methods.measured import Measured
 from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.offset import LEAST_OF_CLASS, SUBSET
 from dcsvm_dask.methods.probe import PROBE_CLUSTERS

@@ -1,4 +1,4 @@
-"""Times of a plan on many workers: layer by layer, each with its largest task."""
+"""Times of layers on many workers: each with its largest task."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dcsvm_dask.methods.cascade.graph import Cascade
-from dcsvm_dask.methods.forecast import HELPS, Measured, helping, makespan, usual_value_seconds
 from dcsvm_dask.methods.graph import STEP
+from dcsvm_dask.methods.load import HELPS, helping, makespan
+from dcsvm_dask.methods.measured import Measured, usual_value_seconds
 from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.plan import Plan, plan
 from dcsvm_dask.methods.stage_plan import StagePlan
