@@ -28,7 +28,13 @@ from dcsvm_dask.methods.sizes import arrange_parts, bottom_clusters, shuffle_sha
 from dcsvm_dask.solvers.decomposition import GROW
 from dcsvm_dask.solvers.inner.memory import bytes_beside
 from dcsvm_dask.solvers.parallel.share import KEPT_FROM
-from dcsvm_dask.solvers.whole import FEW_SUPPORT, SMALL_SETS_ABOVE
+from dcsvm_dask.solvers.whole import (
+    BLOCK_ROWS,
+    DIVIDED_FROM,
+    FEW_FREE,
+    FEW_SUPPORT,
+    SMALL_SETS_ABOVE,
+)
 from dcsvm_dask.solvers.whole import SMALL_SET as SMALL_SETS
 from dcsvm_dask.solvers.working_sets import FILL, SMALL_SET
 
@@ -39,6 +45,9 @@ ROUNDED_FROM = 3000
 """... as are those of so many rows."""
 VIOLATORS = 0.15
 """Share of violating rows in a block above the cap, from which its working sets are chosen."""
+FROM_BLOCKS, MANY_FREE = 4096, 3500
+"""Rows of the largest working set that goes on from the SVMs of blocks, and the number of free
+support vectors from which on it has twice as many."""
 USUAL_SET, USUAL_LOCAL_SET = 6144, 9216
 """Rows of the largest working set of a problem that is solved as a whole, typically: from zero, and
 of a local kernel from the SVMs of a level."""
@@ -185,13 +194,24 @@ class Forecast:
         local : bool, default False
             Whether the kernel is local, and the start a level.
         """
-        usual = USUAL_LOCAL_SET if local else USUAL_SET
-        rows, most = min(self.set_rows, usual), min(self.n, self.settings.set_cap)
-        # Beside small sets as many columns are kept as there is memory for.
-        if not local and not self.keeps_columns and self.has_small_sets():
-            rows = min(rows, SMALL_SETS)
+        most = min(self.n, self.settings.set_cap)
+        rows, copied = (min(self.set_rows, USUAL_LOCAL_SET), COPIED) if local else self._whole_set()
         beside = (2 * self.n + rows) * self.row + 12 * VECTOR * self.n
-        return self._matrix(rows, most, beside, beside + most * self.row)
+        return self._matrix(rows, most, beside, beside + most * self.row, copied)
+
+    def _whole_set(self) -> tuple[float, float]:
+        """Return the rows of the largest set of a smooth problem, and what is copied of its matrix.
+
+        As `solve_whole` decides it.
+        """
+        small, free = self.has_small_sets(), self.measured.free_support
+        divided = self.n >= DIVIDED_FROM and self.support > BLOCK_ROWS
+        if divided and not (small and free < FEW_FREE * self.support):
+            rows = FROM_BLOCKS if free < MANY_FREE else 2 * FROM_BLOCKS
+            return min(rows, self.settings.set_cap), ACTIVE
+        # Beside small sets as many costly columns are kept as there is memory for.
+        usual = SMALL_SETS if small and not self.keeps_columns else USUAL_SET
+        return min(self.set_rows, usual), COPIED
 
     def has_small_sets(self) -> bool:
         """Return whether many small sets solve the problem, as `solve_whole` decides it."""

@@ -225,6 +225,30 @@ def test_a_run_by_working_sets_takes_the_memory_that_was_planned(
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "rows", "C", "gamma"),
+    [("bank_marketing", 20_000, 10.0, 1.0), ("cod-rna", 50_000, 10.0, 16.0)],
+)
+def test_one_task_takes_the_memory_that_was_planned(
+    name: str,
+    rows: int,
+    C: float,
+    gamma: float,
+    shared_data: Callable[[str], Any],
+    tmp_path: Path,
+) -> None:
+    file = shared_data(name)
+    X = StandardScaler().fit_transform(file["X_train"])[:rows].astype(np.float32)
+    data = tmp_path / "data.zarr"
+    api.ingest((X, file["y_train"][:rows]), data, scale="none")
+    how: dict[str, Any] = {"execution": Execution(workers=1), "quiet": True, "C": C}
+    how["gamma"] = gamma / (X.shape[1] * float(X.var()))
+    api.train(data, tmp_path / "compiling", **how)  # takes more memory
+    both = api.train(data, tmp_path / "run", **how).status()["plan"]["worker_bytes"]
+    assert both["planned"] == pytest.approx(both["actual"], rel=0.2)
+
+
+@pytest.mark.long
 def test_what_a_run_takes_stays_below_its_plan(
     shared_data: Callable[[str], Any], tmp_path: Path
 ) -> None:
@@ -332,6 +356,18 @@ def test_small_sets_are_planned_where_the_solver_takes_them() -> None:
     assert few < sizes[10]
     start = Forecast(*few_rows(15_000, 10), measured).whole(local=True).n_bytes
     assert start > 2 * sizes[10]  # what goes on from levels has large ones
+
+
+def test_larger_sets_are_planned_where_many_support_vectors_of_blocks_are_free() -> None:
+    measured = Measured(smooth=True, set_share=0.5)
+    rows = few_rows(40_000, 10)
+    sizes = [
+        Forecast(*rows, replace(measured, free_support=free)).whole().n_bytes
+        for free in (1_000.0, 3_400.0, 8_000.0)
+    ]
+    assert sizes[0] < 30 << 20  # small sets
+    assert sizes[1] > 4 * 4096**2
+    assert sizes[2] > 4 * 8192**2
 
 
 def test_the_set_of_predicted_support_vectors_is_planned_from_the_rows_that_are_predicted() -> None:
