@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import uuid
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -14,11 +13,10 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-import zarr
 
-import dcsvm_dask
+from dcsvm_dask.data.commit import commit, delete_other_attempts, refuse_others
 from dcsvm_dask.data.doubtful import doubts_of
-from dcsvm_dask.data.form import Form, choose_form, test_codes
+from dcsvm_dask.data.form import choose_form, test_codes
 from dcsvm_dask.data.learn_columns import learn_columns
 from dcsvm_dask.data.made_with import made_with
 from dcsvm_dask.data.row_sample import RowSample
@@ -27,7 +25,7 @@ from dcsvm_dask.data.scan import Report, Scan, Table
 from dcsvm_dask.data.sources import resolve_sources
 from dcsvm_dask.data.split import Split, classes_of
 from dcsvm_dask.data.write import write_part
-from dcsvm_dask.errors import DcsvmWarning, InputError, RunError
+from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.masking import masked
 from dcsvm_dask.readers.labels import Label, LabelTable, choose_classes, named_label
 from dcsvm_dask.readers.lines import by_line
@@ -39,21 +37,8 @@ from dcsvm_dask.readers.statistics import ScalingStatistics
 from dcsvm_dask.readers.survey import RANGED, Survey
 from dcsvm_dask.readers.targets import TargetTable
 from dcsvm_dask.readers.weights import Weights
-from dcsvm_dask.spelling import flag
-from dcsvm_dask.storage.arrays import write_array
-from dcsvm_dask.storage.checksums import write_checksums
-from dcsvm_dask.storage.dataset import (
-    ATTEMPT,
-    CHECKSUMS,
-    COMMIT,
-    FORMAT,
-    VERSION,
-    VERSION_OF_ONE_CLASS,
-    VERSION_OF_TARGETS,
-    DataSet,
-    read_commit,
-)
-from dcsvm_dask.storage.location import Location, seal
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.recorded import RecordedPlace
 from dcsvm_dask.storage.rounding import RoundingLoss
@@ -61,8 +46,6 @@ from dcsvm_dask.tasks import DATA_TASKS, TASKS, OneClass, Quantile
 
 SHOWN = 20
 """Number of features whose ranges are stored where there are more than `RANGED`."""
-
-LEFT_BY_A_KILL = re.compile(rf"{ATTEMPT}|lock|zarr\.json|\.dataset\.json\..*|zarr\..*\.partial")
 
 
 def ingest(
@@ -137,7 +120,7 @@ def ingest(
     if train_rows is not None and not _is_whole(train_rows, 1):
         raise InputError(f"train_rows must be a whole number of at least 1, got {train_rows}")
     place = Location.of(out, writable=True)
-    _refuse_others(place, overwrite)
+    refuse_others(place, overwrite)
     choices = Choices.of(columns, one_hot, ordinal, missing, dates, decimal, missing_words)
     weighed = None if weights is None else Weights.of(weights)
     if weighed is not None and missing == "drop":
@@ -179,7 +162,7 @@ def ingest(
     with contextlib.ExitStack() as stack:
         stack.callback(place.delete_if_empty)
         stack.enter_context(lock)
-        _refuse_others(place, overwrite)
+        refuse_others(place, overwrite)
         statistics, survey = ScalingStatistics(scale, train_source.name), Survey()
         loss = RoundingLoss()
         # Collections are read elsewhere, data sets were looked at; of arrays and svmlight text
@@ -296,15 +279,12 @@ def ingest(
                 about["positive"] = [named_label(p, train.y.labels) for p in positive]
             for text in about["warnings"]:
                 warnings.warn(DcsvmWarning(text), stacklevel=2)
-            _commit(lock, place, staged, form, parts, about)
+            commit(lock, place, staged, form, parts, about)
         except BaseException:
             staged.delete()
             raise
         lock.check()
-        for name in place.list():
-            # Attempts of an overwritten data set or a killed ingest.
-            if re.fullmatch(ATTEMPT, name) and name != attempt:
-                (place / name).delete()
+        delete_other_attempts(place, attempt)
     return DataSet.open(place)
 
 
@@ -368,68 +348,6 @@ def _left_over(n: int, order: Any, test_order: Any) -> int:
     if order is None:
         return 0
     return int(n - len(order) - (0 if test_order is None else len(test_order)))
-
-
-def _refuse_others(place: Location, overwrite: bool) -> None:
-    if read_commit(place) is not None:
-        if not overwrite:
-            raise InputError(
-                f"{place}: a data set exists there; remove it or give {flag('overwrite')}"
-            )
-    elif not all(LEFT_BY_A_KILL.fullmatch(name) for name in place.list()):
-        raise InputError(f"{place}: is neither empty nor a data set; name another folder")
-
-
-def _commit(
-    lock: FolderLock,
-    place: Location,
-    staged: RecordedPlace,
-    form: Form,
-    parts: dict[str, dict[str, Any]],
-    more: dict[str, Any],
-) -> None:
-    """Write the scaling and the metadata, then the object that commits the data set."""
-    scaling = None
-    if form.scaling is not None:
-        arrays, scaling = form.scaling.to_arrays()
-        scaling["arrays"] = sorted(arrays)
-        for name, values in arrays.items():
-            write_array(staged / "scaling" / name, values)
-    for folder in (staged, *(staged / part for part in parts)):
-        zarr.create_group(folder.store())
-    if not (place / "zarr.json").exists():
-        zarr.create_group(place.store())
-    checksums = write_checksums(staged, CHECKSUMS, staged.written)
-    staged.sync()
-    about = {
-        "format": FORMAT,
-        "version": _version(form),
-        "made_by": f"dcsvm_dask {dcsvm_dask.__version__}",
-        "attempt": staged.name,
-        "checksums": checksums,
-        "n_features": form.n_features,
-        "sparse": form.is_sparse,
-        "chunk_rows": form.chunk_rows,
-        "classes": form.classes,
-        "scaling": scaling,
-        **({"scaling_reason": form.scaling_reason} if form.scaling_reason else {}),
-        "parts": parts,
-        **more,
-    }
-    if gone := staged.written.keys() - staged.keys().keys():
-        raise RunError(
-            f"{staged}: {min(gone)} was deleted while it was written; another process seems to "
-            "ingest there, too; stop one of them"
-        )
-    lock.check()
-    (place / COMMIT).write_json(seal(about))
-
-
-def _version(form: Form) -> int:
-    """Return the version of the format that is the first to have such data."""
-    if form.one_class:
-        return VERSION_OF_ONE_CLASS
-    return VERSION if form.classes else VERSION_OF_TARGETS
 
 
 def _check_parameters(
