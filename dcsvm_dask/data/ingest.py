@@ -7,16 +7,17 @@ import os
 import uuid
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dcsvm_dask.data.commit import commit, delete_other_attempts, refuse_others
 from dcsvm_dask.data.doubtful import doubts_of
-from dcsvm_dask.data.form import choose_form, test_codes
+from dcsvm_dask.data.form import Form, choose_form, test_codes
 from dcsvm_dask.data.learn_columns import learn_columns
 from dcsvm_dask.data.made_with import made_with
 from dcsvm_dask.data.row_sample import RowSample
@@ -46,6 +47,35 @@ from dcsvm_dask.tasks import DATA_TASKS, TASKS, OneClass, Quantile
 
 SHOWN = 20
 """Number of features whose ranges are stored where there are more than `RANGED`."""
+
+
+@dataclass(frozen=True)
+class _Scanned:
+    """What the first pass has found."""
+
+    train: Any
+    """The scan of the training part, a `Scan` or what a source with rows elsewhere has instead."""
+    test: Any
+    """The scan of the test part, which is that of the training part where that is split."""
+    order: NDArray[np.int64] | None
+    """The training rows; None: all, as they lie."""
+    test_order: NDArray[np.int64] | None
+    """Rows that a test fraction holds out; None: there is no test fraction."""
+    code_of: dict[Label, int]
+    """The class of each label; empty of targets."""
+    survey: Survey
+    sample: RowSample | None
+    has_classes: bool
+
+    @property
+    def test_source(self) -> Any:
+        """The source of the test part, if it has one of its own."""
+        return None if self.test is self.train else self.test.source
+
+    @property
+    def codes(self) -> list[int] | None:
+        """The class of each label of the training part; None of targets."""
+        return [self.code_of[label] for label in self.train.y.labels] if self.has_classes else None
 
 
 def ingest(
@@ -213,70 +243,17 @@ def ingest(
         if form.scaling_reason:
             kind = "none" if form.scaling is None else form.scaling.kind
             report_line(f"scaling {kind}: {form.scaling_reason}")
-        learned = form.scaling is not None and form.scaling.kind in LEARNED
+        found = _Scanned(train, test_scan, order, test_order, code_of, survey, sample, not targets)
         staged = RecordedPlace.at(place / attempt)
         try:
-            codes = None if targets else np.array([code_of[v] for v in train.y.labels], np.int32)
-            parts = {
-                "train": _write(
-                    staged / "train",
-                    train,
-                    order,
-                    codes,
-                    form,
-                    report_line,
-                    train.weights(order),
-                    None if learned else loss,
-                )
-            }
-            if not targets and sum(1 for count in parts["train"]["counts"] if count) < 2:
-                raise InputError(f"{train_source.name}: the split leaves one class to train on")
-            if test_source is not None or test_fraction is not None:
-                if not targets:
-                    with by_line(test_source):
-                        codes = test_codes(test_scan.y, train.y, code_of, positive)
-                parts["test"] = _write(
-                    staged / "test", test_scan, test_order, codes, form, report_line
-                )
+            parts = _write_parts(staged, found, form, loss, positive, report_line)
             about = {
-                "positive": None,
-                "feature_names": train_source.feature_names,
-                "columns": _columns(train_source),
-                "reading": {
-                    **asdict(getattr(train_source, "reading", Reading("source"))),
-                    "header": header,
-                    "first_feature": form.first_feature,
-                    **_target_form(train.y),
-                },
-                "ranges": survey.ranges(
-                    form.n_features if form.n_features <= RANGED else SHOWN, form.shift(train)
-                ),
-                "dropped": {
-                    "weight_0": train.left_out,
-                    "train_rows": _left_over(train.n_rows, order, test_order),
-                    **_with_missing_cells(train_source, test_source),
-                },
-                "warnings": doubts_of(
-                    train_source,
-                    survey,
-                    loss,
-                    () if targets else train.y.labels,
-                    () if targets else form.classes,
-                    () if targets else parts["train"]["counts"],
-                    None if targets or test_fraction is None else parts["test"]["counts"],
-                    sample,
-                    None if targets else [code_of[v] for v in train.y.labels],
-                    train.y,
-                ),
-                # A data set as the source has properties of its own source.
-                **getattr(train_source, "about", {}),
+                **_about_source(found, form, loss, parts, positive, header),
                 "made_with": made,
                 **({} if of_run is None else {"of_run": of_run}),
                 # The usual one of targets is regression.
                 **({"task": task} if task == Quantile.name else {}),
             }
-            if positive is not None:
-                about["positive"] = [named_label(p, train.y.labels) for p in positive]
             for text in about["warnings"]:
                 warnings.warn(DcsvmWarning(text), stacklevel=2)
             commit(lock, place, staged, form, parts, about)
@@ -286,6 +263,90 @@ def ingest(
         lock.check()
         delete_other_attempts(place, attempt)
     return DataSet.open(place)
+
+
+def _write_parts(
+    staged: RecordedPlace,
+    found: _Scanned,
+    form: Form,
+    loss: RoundingLoss,
+    positive: Sequence[Label] | None,
+    report: Report,
+) -> dict[str, dict[str, Any]]:
+    """Write the training part and the test part, if there is one; return their entries."""
+    train, codes = found.train, None
+    if found.has_classes:
+        codes = np.array(found.codes, np.int32)
+    learned = form.scaling is not None and form.scaling.kind in LEARNED
+    parts = {
+        "train": _write(
+            staged / "train",
+            train,
+            found.order,
+            codes,
+            form,
+            report,
+            train.weights(found.order),
+            None if learned else loss,
+        )
+    }
+    if found.has_classes and sum(1 for count in parts["train"]["counts"] if count) < 2:
+        raise InputError(f"{train.source.name}: the split leaves one class to train on")
+    if found.test_source is not None or found.test_order is not None:
+        if found.has_classes:
+            with by_line(found.test_source):
+                codes = test_codes(found.test.y, train.y, found.code_of, positive)
+        parts["test"] = _write(staged / "test", found.test, found.test_order, codes, form, report)
+    return parts
+
+
+def _about_source(
+    found: _Scanned,
+    form: Form,
+    loss: RoundingLoss,
+    parts: dict[str, dict[str, Any]],
+    positive: Sequence[Label] | None,
+    header: bool | None,
+) -> dict[str, Any]:
+    """Return the properties of the source and the doubts about it, as JSON values."""
+    source, y, has_classes = found.train.source, found.train.y, found.has_classes
+    held_out = has_classes and found.test_order is not None
+    about = {
+        "positive": None,
+        "feature_names": source.feature_names,
+        "columns": _columns(source),
+        "reading": {
+            **asdict(getattr(source, "reading", Reading("source"))),
+            "header": header,
+            "first_feature": form.first_feature,
+            **_target_form(y),
+        },
+        "ranges": found.survey.ranges(
+            form.n_features if form.n_features <= RANGED else SHOWN, form.shift(found.train)
+        ),
+        "dropped": {
+            "weight_0": found.train.left_out,
+            "train_rows": _left_over(found.train.n_rows, found.order, found.test_order),
+            **_with_missing_cells(source, found.test_source),
+        },
+        "warnings": doubts_of(
+            source,
+            found.survey,
+            loss,
+            y.labels if has_classes else (),
+            form.classes if has_classes else (),
+            parts["train"]["counts"] if has_classes else (),
+            parts["test"]["counts"] if held_out else None,
+            found.sample,
+            found.codes,
+            y,
+        ),
+        # A data set as the source has properties of its own source.
+        **getattr(source, "about", {}),
+    }
+    if positive is not None:
+        about["positive"] = [named_label(label, y.labels) for label in positive]
+    return about
 
 
 def _columns(source: Any) -> dict[str, Any] | None:
