@@ -16,6 +16,7 @@ from distributed import LocalCluster
 from dcsvm_dask import __version__, api
 from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.methods import resources
+from dcsvm_dask.methods.node import run_node
 from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, usual_set_cap
 from dcsvm_dask.runtime import on_cluster, tasks
 from dcsvm_dask.runtime.capacity import memory_of_slots
@@ -275,7 +276,7 @@ def test_workers_in_this_process_leave_its_memory_and_threads_as_they_were(
     def here() -> tuple[int, int, int]:
         return resources.threads(), resources.side_by_side(), resources.cache_bytes()
 
-    seen, run_node = set(), tasks.run_node
+    seen = set()
 
     def watched(*args: Any, **more: Any) -> Any:
         seen.add(resources.cache_bytes())
