@@ -12,7 +12,7 @@ from dcsvm_dask.api.searching import refitted
 from dcsvm_dask.methods.search.graph import METHOD
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.execution import Execution, on_client
-from dcsvm_dask.runtime.session import method_of
+from dcsvm_dask.runtime.header import method_of
 
 
 def resume(

@@ -33,12 +33,8 @@ from dcsvm_dask.runtime.capacity import fit_caps, fits, memory_of_core
 from dcsvm_dask.runtime.clients import default_client, is_collection
 from dcsvm_dask.runtime.compilation import COMPILING, warm_up
 from dcsvm_dask.runtime.execution import Execution, on_client
-from dcsvm_dask.runtime.session import (
-    available_memory,
-    carry_run,
-    check_reach,
-    check_room,
-)
+from dcsvm_dask.runtime.opening import check_reach
+from dcsvm_dask.runtime.session import available_memory, carry_run, check_room
 from dcsvm_dask.runtime.workers import Workers, planned_workers
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location

@@ -6,7 +6,6 @@ Arrays in, arrays out: no Dask, no Zarr, no files.
 from dcsvm_dask.clustering.balance import Balance, balance
 from dcsvm_dask.clustering.bisect import bisect
 from dcsvm_dask.clustering.choice import choose_partition, sample_size
-from dcsvm_dask.clustering.grow import split_block
 from dcsvm_dask.clustering.input_partition import InputPartition
 from dcsvm_dask.clustering.kernel_kmeans import kernel_kmeans
 from dcsvm_dask.clustering.kernel_partition import KernelPartition
@@ -31,7 +30,6 @@ __all__ = [
     "locality",
     "partition_quality",
     "sample_size",
-    "split_block",
     "theorem_bound",
     "warm_up",
 ]

@@ -197,7 +197,7 @@ def choose_partition(
     cap : int
         Largest number of rows of a block, at least 1. A block stays above it where its rows cannot
         be separated (the record counts these), or by chance since the shares are estimated from a
-        sample; `split_block` splits the latter once all rows are assigned.
+        sample; the problem of a larger block is solved by decomposition.
     seed : int
     X_balance : ndarray or CSR, shape (b, d), float32, optional
         Rows drawn at random from all rows to estimate the shares of the blocks, where X_sample is

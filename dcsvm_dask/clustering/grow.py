@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.clustering.candidates import Fit
 from dcsvm_dask.clustering.partition import Partition
-from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows
 
 FLAT = 150
@@ -107,40 +106,3 @@ def enforce_cap(
         if futile < 2:
             waiting += [(int(block), futile) for block in np.flatnonzero(counts > limit)]
     return partition, others
-
-
-def split_block(
-    partition: Partition, block: int, X: Rows, *, n_rows: int, cap: int, seed: int
-) -> Partition:
-    """Split a block that exceeds the cap once all rows are assigned.
-
-    Only this block's rows get new labels: its own number, or numbers from the old n_blocks on.
-
-    Parameters
-    ----------
-    partition : Partition
-    block : int
-    X : ndarray or CSR, shape (m, d), float32
-        Rows of the block: a random sample of them, or all, for an exact cap.
-    n_rows : int
-        Number of rows of the block.
-    cap : int
-        Largest number of rows of a block, at least 1.
-    seed : int
-
-    Returns
-    -------
-    Partition
-        A block stays above the cap where its rows cannot be separated.
-
-    Raises
-    ------
-    InputError
-        If the block does not exist or the cap is below 1.
-    """
-    if not 0 <= block < partition.n_blocks:
-        raise InputError(f"block must be from 0 to {partition.n_blocks - 1}, got {block}.")
-    if cap < 1:
-        raise InputError(f"cap must be at least 1 row, got {cap}.")
-    rng = np.random.default_rng(seed)
-    return enforce_cap(partition, X, X, limit=cap * X.shape[0] / n_rows, rng=rng)[0]

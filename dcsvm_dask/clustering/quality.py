@@ -43,9 +43,6 @@ class Mass:
     share_error: float
     """Its standard error."""
 
-    n_measured: int
-    """Rows measured."""
-
 
 class SampleMass:
     """Kernel mass of a sample under several partitions; its kernel matrix stays in memory.
@@ -146,7 +143,7 @@ def estimate_mass(rows: RowMass, n_rows: int | None = None) -> Mass:
     scale = n * (n - 1) / (e * (e - 1)) if e > 1 else 0.0
     share = between / total if total > 0 else 0.0
     if n <= e or e < 3:
-        return Mass(scale * between, 0.0, share, 0.0, e)
+        return Mass(scale * between, 0.0, share, 0.0)
     shares, masses = leave_one_out(rows)
     spread = np.sqrt((e - 1) / e * (1 - e / n))
     return Mass(
@@ -154,7 +151,6 @@ def estimate_mass(rows: RowMass, n_rows: int | None = None) -> Mass:
         float(spread * np.linalg.norm(masses - masses.mean()) * n * (n - 1)),
         share,
         float(spread * np.linalg.norm(shares - shares.mean())),
-        e,
     )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from dcsvm_dask.data.scan import Scan
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.labels import Label, LabelTable, class_of
-from dcsvm_dask.readers.lines import row_error
+from dcsvm_dask.readers.lines import RowError
 from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.readers.statistics import ScalingStatistics
@@ -187,6 +187,6 @@ def test_codes(
         code = code_of.get(ours, 0 if positive is not None else -1)
         if code < 0:
             said = f" has the label {label!r}, which does not occur in {train.name}"
-            raise row_error(table.name, first_row, said)
+            raise RowError(table.name, first_row, said)
         out.append(code)
     return np.array(out, np.int32)

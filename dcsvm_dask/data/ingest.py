@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import uuid
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-import zarr
+from numpy.typing import NDArray
 
-import dcsvm_dask
+from dcsvm_dask.data.commit import commit, delete_other_attempts, refuse_others
 from dcsvm_dask.data.doubtful import doubts_of
 from dcsvm_dask.data.form import Form, choose_form, test_codes
 from dcsvm_dask.data.learn_columns import learn_columns
@@ -27,7 +26,7 @@ from dcsvm_dask.data.scan import Report, Scan, Table
 from dcsvm_dask.data.sources import resolve_sources
 from dcsvm_dask.data.split import Split, classes_of
 from dcsvm_dask.data.write import write_part
-from dcsvm_dask.errors import DcsvmWarning, InputError, RunError
+from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.masking import masked
 from dcsvm_dask.readers.labels import Label, LabelTable, choose_classes, named_label
 from dcsvm_dask.readers.lines import by_line
@@ -39,21 +38,8 @@ from dcsvm_dask.readers.statistics import ScalingStatistics
 from dcsvm_dask.readers.survey import RANGED, Survey
 from dcsvm_dask.readers.targets import TargetTable
 from dcsvm_dask.readers.weights import Weights
-from dcsvm_dask.spelling import flag
-from dcsvm_dask.storage.arrays import write_array
-from dcsvm_dask.storage.checksums import write_checksums
-from dcsvm_dask.storage.dataset import (
-    ATTEMPT,
-    CHECKSUMS,
-    COMMIT,
-    FORMAT,
-    VERSION,
-    VERSION_OF_ONE_CLASS,
-    VERSION_OF_TARGETS,
-    DataSet,
-    read_commit,
-)
-from dcsvm_dask.storage.location import Location, seal
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.recorded import RecordedPlace
 from dcsvm_dask.storage.rounding import RoundingLoss
@@ -62,7 +48,34 @@ from dcsvm_dask.tasks import DATA_TASKS, TASKS, OneClass, Quantile
 SHOWN = 20
 """Number of features whose ranges are stored where there are more than `RANGED`."""
 
-LEFT_BY_A_KILL = re.compile(rf"{ATTEMPT}|lock|zarr\.json|\.dataset\.json\..*|zarr\..*\.partial")
+
+@dataclass(frozen=True)
+class _Scanned:
+    """What the first pass has found."""
+
+    train: Any
+    """The scan of the training part, a `Scan` or what a source with rows elsewhere has instead."""
+    test: Any
+    """The scan of the test part, which is that of the training part where that is split."""
+    order: NDArray[np.int64] | None
+    """The training rows; None: all, as they lie."""
+    test_order: NDArray[np.int64] | None
+    """Rows that a test fraction holds out; None: there is no test fraction."""
+    code_of: dict[Label, int]
+    """The class of each label; empty of targets."""
+    survey: Survey
+    sample: RowSample | None
+    has_classes: bool
+
+    @property
+    def test_source(self) -> Any:
+        """The source of the test part, if it has one of its own."""
+        return None if self.test is self.train else self.test.source
+
+    @property
+    def codes(self) -> list[int] | None:
+        """The class of each label of the training part; None of targets."""
+        return [self.code_of[label] for label in self.train.y.labels] if self.has_classes else None
 
 
 def ingest(
@@ -137,7 +150,7 @@ def ingest(
     if train_rows is not None and not _is_whole(train_rows, 1):
         raise InputError(f"train_rows must be a whole number of at least 1, got {train_rows}")
     place = Location.of(out, writable=True)
-    _refuse_others(place, overwrite)
+    refuse_others(place, overwrite)
     choices = Choices.of(columns, one_hot, ordinal, missing, dates, decimal, missing_words)
     weighed = None if weights is None else Weights.of(weights)
     if weighed is not None and missing == "drop":
@@ -179,7 +192,7 @@ def ingest(
     with contextlib.ExitStack() as stack:
         stack.callback(place.delete_if_empty)
         stack.enter_context(lock)
-        _refuse_others(place, overwrite)
+        refuse_others(place, overwrite)
         statistics, survey = ScalingStatistics(scale, train_source.name), Survey()
         loss = RoundingLoss()
         # Collections are read elsewhere, data sets were looked at; of arrays and svmlight text
@@ -230,82 +243,110 @@ def ingest(
         if form.scaling_reason:
             kind = "none" if form.scaling is None else form.scaling.kind
             report_line(f"scaling {kind}: {form.scaling_reason}")
-        learned = form.scaling is not None and form.scaling.kind in LEARNED
+        found = _Scanned(train, test_scan, order, test_order, code_of, survey, sample, not targets)
         staged = RecordedPlace.at(place / attempt)
         try:
-            codes = None if targets else np.array([code_of[v] for v in train.y.labels], np.int32)
-            parts = {
-                "train": _write(
-                    staged / "train",
-                    train,
-                    order,
-                    codes,
-                    form,
-                    report_line,
-                    train.weights(order),
-                    None if learned else loss,
-                )
-            }
-            if not targets and sum(1 for count in parts["train"]["counts"] if count) < 2:
-                raise InputError(f"{train_source.name}: the split leaves one class to train on")
-            if test_source is not None or test_fraction is not None:
-                if not targets:
-                    with by_line(test_source):
-                        codes = test_codes(test_scan.y, train.y, code_of, positive)
-                parts["test"] = _write(
-                    staged / "test", test_scan, test_order, codes, form, report_line
-                )
+            parts = _write_parts(staged, found, form, loss, positive, report_line)
             about = {
-                "positive": None,
-                "feature_names": train_source.feature_names,
-                "columns": _columns(train_source),
-                "reading": {
-                    **asdict(getattr(train_source, "reading", Reading("source"))),
-                    "header": header,
-                    "first_feature": form.first_feature,
-                    **_target_form(train.y),
-                },
-                "ranges": survey.ranges(
-                    form.n_features if form.n_features <= RANGED else SHOWN, form.shift(train)
-                ),
-                "dropped": {
-                    "weight_0": train.left_out,
-                    "train_rows": _left_over(train.n_rows, order, test_order),
-                    **_with_missing_cells(train_source, test_source),
-                },
-                "warnings": doubts_of(
-                    train_source,
-                    survey,
-                    loss,
-                    () if targets else train.y.labels,
-                    () if targets else form.classes,
-                    () if targets else parts["train"]["counts"],
-                    None if targets or test_fraction is None else parts["test"]["counts"],
-                    sample,
-                    None if targets else [code_of[v] for v in train.y.labels],
-                    train.y,
-                ),
-                # A data set as the source has properties of its own source.
-                **getattr(train_source, "about", {}),
+                **_about_source(found, form, loss, parts, positive, header),
                 "made_with": made,
                 **({} if of_run is None else {"of_run": of_run}),
                 # The usual one of targets is regression.
                 **({"task": task} if task == Quantile.name else {}),
             }
-            if positive is not None:
-                about["positive"] = [named_label(p, train.y.labels) for p in positive]
             for text in about["warnings"]:
                 warnings.warn(DcsvmWarning(text), stacklevel=2)
-            _commit(lock, place, staged, form, parts, about)
+            commit(lock, place, staged, form, parts, about)
         except BaseException:
             staged.delete()
             raise
         lock.check()
-        for name in place.list():
-            # Attempts of an overwritten data set or a killed ingest.
-            if re.fullmatch(ATTEMPT, name) and name != attempt:
-                (place / name).delete()
+        delete_other_attempts(place, attempt)
     return DataSet.open(place)
+
+
+def _write_parts(
+    staged: RecordedPlace,
+    found: _Scanned,
+    form: Form,
+    loss: RoundingLoss,
+    positive: Sequence[Label] | None,
+    report: Report,
+) -> dict[str, dict[str, Any]]:
+    """Write the training part and the test part, if there is one; return their entries."""
+    train, codes = found.train, None
+    if found.has_classes:
+        codes = np.array(found.codes, np.int32)
+    learned = form.scaling is not None and form.scaling.kind in LEARNED
+    parts = {
+        "train": _write(
+            staged / "train",
+            train,
+            found.order,
+            codes,
+            form,
+            report,
+            train.weights(found.order),
+            None if learned else loss,
+        )
+    }
+    if found.has_classes and sum(1 for count in parts["train"]["counts"] if count) < 2:
+        raise InputError(f"{train.source.name}: the split leaves one class to train on")
+    if found.test_source is not None or found.test_order is not None:
+        if found.has_classes:
+            with by_line(found.test_source):
+                codes = test_codes(found.test.y, train.y, found.code_of, positive)
+        parts["test"] = _write(staged / "test", found.test, found.test_order, codes, form, report)
+    return parts
+
+
+def _about_source(
+    found: _Scanned,
+    form: Form,
+    loss: RoundingLoss,
+    parts: dict[str, dict[str, Any]],
+    positive: Sequence[Label] | None,
+    header: bool | None,
+) -> dict[str, Any]:
+    """Return the properties of the source and the doubts about it, as JSON values."""
+    source, y, has_classes = found.train.source, found.train.y, found.has_classes
+    held_out = has_classes and found.test_order is not None
+    about = {
+        "positive": None,
+        "feature_names": source.feature_names,
+        "columns": _columns(source),
+        "reading": {
+            **asdict(getattr(source, "reading", Reading("source"))),
+            "header": header,
+            "first_feature": form.first_feature,
+            **_target_form(y),
+        },
+        "ranges": found.survey.ranges(
+            form.n_features if form.n_features <= RANGED else SHOWN, form.shift(found.train)
+        ),
+        "dropped": {
+            "weight_0": found.train.left_out,
+            "train_rows": _left_over(found.train.n_rows, found.order, found.test_order),
+            **_with_missing_cells(source, found.test_source),
+        },
+        "warnings": doubts_of(
+            source,
+            found.survey,
+            loss,
+            y.labels if has_classes else (),
+            form.classes if has_classes else (),
+            parts["train"]["counts"] if has_classes else (),
+            parts["test"]["counts"] if held_out else None,
+            found.sample,
+            found.codes,
+            y,
+        ),
+        # A data set as the source has properties of its own source.
+        **getattr(source, "about", {}),
+    }
+    if positive is not None:
+        about["positive"] = [named_label(label, y.labels) for label in positive]
+    return about
 
 
 def _columns(source: Any) -> dict[str, Any] | None:
@@ -368,68 +409,6 @@ def _left_over(n: int, order: Any, test_order: Any) -> int:
     if order is None:
         return 0
     return int(n - len(order) - (0 if test_order is None else len(test_order)))
-
-
-def _refuse_others(place: Location, overwrite: bool) -> None:
-    if read_commit(place) is not None:
-        if not overwrite:
-            raise InputError(
-                f"{place}: a data set exists there; remove it or give {flag('overwrite')}"
-            )
-    elif not all(LEFT_BY_A_KILL.fullmatch(name) for name in place.list()):
-        raise InputError(f"{place}: is neither empty nor a data set; name another folder")
-
-
-def _commit(
-    lock: FolderLock,
-    place: Location,
-    staged: RecordedPlace,
-    form: Form,
-    parts: dict[str, dict[str, Any]],
-    more: dict[str, Any],
-) -> None:
-    """Write the scaling and the metadata, then the object that commits the data set."""
-    scaling = None
-    if form.scaling is not None:
-        arrays, scaling = form.scaling.to_arrays()
-        scaling["arrays"] = sorted(arrays)
-        for name, values in arrays.items():
-            write_array(staged / "scaling" / name, values)
-    for folder in (staged, *(staged / part for part in parts)):
-        zarr.create_group(folder.store())
-    if not (place / "zarr.json").exists():
-        zarr.create_group(place.store())
-    checksums = write_checksums(staged, CHECKSUMS, staged.written)
-    staged.sync()
-    about = {
-        "format": FORMAT,
-        "version": _version(form),
-        "made_by": f"dcsvm_dask {dcsvm_dask.__version__}",
-        "attempt": staged.name,
-        "checksums": checksums,
-        "n_features": form.n_features,
-        "sparse": form.is_sparse,
-        "chunk_rows": form.chunk_rows,
-        "classes": form.classes,
-        "scaling": scaling,
-        **({"scaling_reason": form.scaling_reason} if form.scaling_reason else {}),
-        "parts": parts,
-        **more,
-    }
-    if gone := staged.written.keys() - staged.keys().keys():
-        raise RunError(
-            f"{staged}: {min(gone)} was deleted while it was written; another process seems to "
-            "ingest there, too; stop one of them"
-        )
-    lock.check()
-    (place / COMMIT).write_json(seal(about))
-
-
-def _version(form: Form) -> int:
-    """Return the version of the format that is the first to have such data."""
-    if form.one_class:
-        return VERSION_OF_ONE_CLASS
-    return VERSION if form.classes else VERSION_OF_TARGETS
 
 
 def _check_parameters(

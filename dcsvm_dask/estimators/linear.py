@@ -192,7 +192,7 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         self._check_kind()
         constant = checking.constant_feature(self)
         X, codes = given_rows.training_rows(self, X, y)
-        check_values(X, "X")
+        check_values(X)
         C = costs.penalties(self, X, codes, sample_weight)
         tol, limit = checking.tolerance(self.tol), checking.most_steps(self.max_iter, None)
         assert limit is not None

@@ -147,7 +147,7 @@ class LinearDCSVR(RegressorMixin, LinearModel):
         check_value("C", self.C)
         tol, limit = checking.tolerance(self.tol), checking.most_steps(self.max_iter, None)
         X, targets = given_rows.training_targets(self, X, y)
-        check_values(X, "X")
+        check_values(X)
         C = costs.row_bounds(X, sample_weight, float(self.C))
         what, solved = f'loss="{self.loss}"', (True, False) if task.squared else (True,)
         is_free = constant == np.inf

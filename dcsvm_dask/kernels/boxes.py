@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.compiled import njit
-from dcsvm_dask.kernels.far import RUN, affordable, extremes
+from dcsvm_dask.kernels.far import RUN_ROWS, affordable, extremes
 from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.kinds import L1_DISTANCE
 from dcsvm_dask.kernels.vectors import SUM_FLAGS
@@ -115,7 +115,7 @@ class Boxes:
 def _borders(sizes: Index) -> Index:
     """Return the borders of the runs of blocks of these sizes; a run ends where its block does."""
     ends = np.cumsum(sizes, dtype=np.int64)
-    starts = [np.arange(end - size, end, RUN) for size, end in zip(sizes, ends, strict=True)]
+    starts = [np.arange(end - size, end, RUN_ROWS) for size, end in zip(sizes, ends, strict=True)]
     return np.concatenate([*starts, ends[-1:] if len(ends) else [0]]).astype(np.int64)
 
 

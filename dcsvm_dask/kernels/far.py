@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels.vectors import SUM_FLAGS
 
-RUN = 256
+RUN_ROWS = 256
 """Consecutive rows that callers keep compact; no segment of columns crosses a multiple of it."""
 WIDTH = 64
 """Columns of a segment, at most."""
@@ -44,7 +44,7 @@ class Segments:
 
 def segments(Z: NDArray[Any], columns: NDArray[np.int64], v: NDArray[np.float64]) -> Segments:
     """Cut the columns in use (rows of dense Z, with weights v) into compact segments."""
-    runs = np.unique(np.searchsorted(columns, np.arange(0, Z.shape[0], RUN)))
+    runs = np.unique(np.searchsorted(columns, np.arange(0, Z.shape[0], RUN_ROWS)))
     first = [np.arange(a, b, WIDTH) for a, b in pairwise([*runs, len(columns)])]
     start = np.concatenate([np.empty(0, np.int64), *first])
     cuts = np.append(start, len(columns))

@@ -161,14 +161,12 @@ def told_of_value(feature: str, row: str, value: float) -> str:
     )
 
 
-def check_values(X: Rows, name: str, start: int = 0) -> None:
+def check_values(X: Rows, start: int = 0) -> None:
     """Refuse a feature whose products are too large for linear methods, or that is not finite.
 
     Parameters
     ----------
     X : Rows, shape (n, d)
-    name : str
-        What X is called.
     start : int
         Number of the first row.
 
@@ -180,5 +178,5 @@ def check_values(X: Rows, name: str, start: int = 0) -> None:
     if found is not None and not abs(found[2]) <= LARGEST_VALUE:
         row, feature, value = found
         if not np.isfinite(value):
-            raise InputError(f"{name} holds a value that is not finite: give finite numbers.")
-        raise InputError(f"{name}: {told_of_value(str(feature), str(start + row), value)}.")
+            raise InputError("X holds a value that is not finite: give finite numbers.")
+        raise InputError(f"X: {told_of_value(str(feature), str(start + row), value)}.")

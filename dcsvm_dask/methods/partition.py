@@ -99,12 +99,8 @@ def weigh_partition(
 
     Parameters
     ----------
-    run : RunFolder
-    attempt : Attempt
-    level : int
-    n_clusters : int
-    below : str
-        The stage of the level below.
+    run, attempt, level, n_clusters, below
+        As for `cluster_support`.
     """
     record = cluster_support(run, attempt, level=level, n_clusters=n_clusters, below=below)
     has_own = run.find(below, "cluster", released=False) is not None

@@ -117,11 +117,6 @@ class Problem:
         """Number of variables."""
         return len(self.weights)
 
-    @property
-    def row_values(self) -> float:
-        """Mean number of stored values of a row."""
-        return max(1.0, self.X.nbytes_of(0, self.n) / (4 * max(1, self.n)))
-
     def take(self, index: NDArray[np.int64]) -> Rows:
         """Return the rows of some variables."""
         return self.X.take(index)

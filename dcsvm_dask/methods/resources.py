@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -17,7 +17,7 @@ _lent: ContextVar[tuple[int, int] | None] = ContextVar("lent", default=None)
 _share: ContextVar[int | None] = ContextVar("share", default=None)
 
 
-def use(memory: int | None = None, threads: int = 1) -> None:
+def use(memory: int | None = None, threads: int = 1) -> Callable[[], None]:
     """Set the memory and the threads of this process; neither changes a result.
 
     Parameters
@@ -26,11 +26,23 @@ def use(memory: int | None = None, threads: int = 1) -> None:
         Bytes.
     threads : int, default 1
         Threads of a task that runs while no other does; tasks that run side by side share them.
+
+    Returns
+    -------
+    callable
+        Restores what was set before.
     """
     global _cache_bytes, _threads
+    before = _cache_bytes, _threads
     if memory is not None:
         _cache_bytes = int(CACHE_SHARE * memory)
     _threads = max(1, threads)
+
+    def restore() -> None:
+        global _cache_bytes, _threads
+        _cache_bytes, _threads = before
+
+    return restore
 
 
 @contextmanager

@@ -350,11 +350,9 @@ def decide_point(
     machines: list[Machine],
     solutions: list[Solution],
     X_test: Rows,
-    *,
-    threads: int = 1,
 ) -> Vector:
     """Return what SVMs say of other rows; see `model_of` and `decide_rows`."""
-    return decide_rows(model_of(kernel, X, codes, machines, solutions), X_test, threads=threads)
+    return decide_rows(model_of(kernel, X, codes, machines, solutions), X_test)
 
 
 def model_of(
@@ -396,14 +394,12 @@ def only_model(kernel: Kernel, X: Rows, found: Solution, task: Task) -> Model:
     return Model.of_sum(kernel, X[support], found.beta[support], found.bias + task.centre)
 
 
-def decide_rows(model: Model, X_test: Rows, *, threads: int = 1) -> Vector:
+def decide_rows(model: Model, X_test: Rows) -> Vector:
     """Return decision values of SVMs; of classes above 0 means an SVM's positive class.
 
     Parameters
     ----------
     X_test : ndarray or CSR, shape (m, d), float32
-    threads : int, default 1
-        For several SVMs.
 
     Returns
     -------
@@ -411,7 +407,7 @@ def decide_rows(model: Model, X_test: Rows, *, threads: int = 1) -> Vector:
     """
     if model.is_single:
         return decide(model, X_test)[:, None]
-    return np.asarray(model.bias[0] + model.sums(X_test, threads=threads))
+    return np.asarray(model.bias[0] + model.sums(X_test))
 
 
 def _part(K: NDArray[np.floating], rows: Index, columns: Index) -> NDArray[np.floating]:

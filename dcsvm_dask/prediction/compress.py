@@ -41,8 +41,9 @@ from dcsvm_dask.random_streams import COMPRESSION, generator
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.calls import Pool, results
 from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.runtime.header import method_of
+from dcsvm_dask.runtime.opening import check_reach
 from dcsvm_dask.runtime.pool import open_pool
-from dcsvm_dask.runtime.session import check_reach, method_of
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock, Ownership

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.lines import row_error
+from dcsvm_dask.readers.lines import RowError
 from dcsvm_dask.readers.preparing.cells import FLAGS
 
 Label: TypeAlias = int | float | str
@@ -88,13 +88,13 @@ class LabelTable:
             row = self.n_rows + int(first[k])
             label = canonical(value)
             if label in ("", "?") or (isinstance(label, float) and not math.isfinite(label)):
-                raise row_error(self.name, row, f" has no label: {value!r:.60}")
+                raise RowError(self.name, row, f" has no label: {value!r:.60}")
             if isinstance(label, str) and not _is_text(label):
-                raise row_error(
+                raise RowError(
                     self.name, row, f" has a label that is not valid text: {label[:40]!a}"
                 )
             if isinstance(label, str) and len(label) > MAX_LABEL:
-                raise row_error(
+                raise RowError(
                     self.name,
                     row,
                     f" has a label of {len(label):,} characters, {label[:40]!r}...; at most "

@@ -11,25 +11,25 @@ from dcsvm_dask.readers.files import text_blocks
 
 
 class RowError(InputError):
-    """A label or target that cannot be used; `row_error` makes one.
+    """A label or target that cannot be used, of a row of which no line is known.
 
-    Attributes
+    Parameters
     ----------
+    name : str
+        Name of the source.
     row : int
         Its row among those that were read.
     said : str
         What follows the place in the message: " has ...", or ": ...".
     """
 
-    row: int
-    said: str
+    def __init__(self, name: str, row: int, said: str) -> None:
+        super().__init__(name, row, said)
+        self.row, self.said = row, said
 
-
-def row_error(name: str, row: int, said: str) -> RowError:
-    """Return the error for a row of a source, of which no line is known."""
-    error = RowError(f"{name}: row {row} (counted from 0){said}")
-    error.row, error.said = row, said  # not of __init__, so that it can be pickled
-    return error
+    def __str__(self) -> str:
+        name, row, said = self.args  # without passwords
+        return f"{name}: row {row} (counted from 0){said}"
 
 
 @contextlib.contextmanager

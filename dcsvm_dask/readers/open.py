@@ -27,8 +27,6 @@ from dcsvm_dask.readers.table import TableSource
 from dcsvm_dask.readers.urls import is_url
 from dcsvm_dask.readers.zarr_files import ZarrSource, zarr_parts
 
-FORMATS = ("svmlight", "table", "jsonl", "npy", "npz", "parquet", "zarr")
-
 _MAGIC = (
     (b"PK\x03\x04", "npz"),
     (b"PK\x05\x06", "npz"),
@@ -44,7 +42,7 @@ _SVMLIGHT = (".svm", ".svmlight", ".libsvm")
 
 
 def find_format(path: str, encoding: str | None = None) -> str:
-    """Return the format of a file, one of `FORMATS`, by its extension and its first bytes.
+    """Return the format of a file by its extension and its first bytes.
 
     Parameters
     ----------
@@ -55,7 +53,7 @@ def find_format(path: str, encoding: str | None = None) -> str:
 
     Returns
     -------
-    str
+    {"svmlight", "table", "jsonl", "npy", "npz", "parquet", "zarr"}
 
     Raises
     ------

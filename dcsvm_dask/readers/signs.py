@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.labels import Label, LabelTable, canonical, named_label, sort_labels
-from dcsvm_dask.readers.lines import row_error
+from dcsvm_dask.readers.lines import RowError
 
 
 class SignTable:
@@ -102,7 +102,7 @@ class SignTable:
         table = self._table
         for label, row in zip(table.labels, table.first_rows, strict=True):
             if label not in (-1, 0, 1) or (label == 0 and len(table.labels) > 1):
-                raise row_error(
+                raise RowError(
                     self.name,
                     row,
                     f" has the label {label!r:.40}; labels of one-class are +1 and -1 (or all 0: "

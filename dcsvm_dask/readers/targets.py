@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.labels import plain
-from dcsvm_dask.readers.lines import row_error
+from dcsvm_dask.readers.lines import RowError
 from dcsvm_dask.readers.preparing.cells import (
     PARENTHESES,
     in_parentheses,
@@ -92,7 +92,7 @@ class TargetTable:
                 if np.isnan(values[k])
                 else f"the target {given[k]!s:.40}, which is beyond {MOST_TARGET:g}"
             )
-            raise row_error(self.name, self.n_rows + k, f" has {what}; fill in or drop such rows")
+            raise RowError(self.name, self.n_rows + k, f" has {what}; fill in or drop such rows")
         self.n_rows += len(values)
         return values + 0.0
 
@@ -134,7 +134,7 @@ class TargetTable:
         if wrong.any():
             k = int(np.argmax(np.append(wrong, False)[codes]))
             word = given[k : k + 1].tolist()[0]
-            raise row_error(
+            raise RowError(
                 self.name,
                 self.n_rows + k,
                 f" has the target {word!r:.40}, which is not a number; regression learns numbers "

@@ -7,6 +7,7 @@ from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.registry import options_of
 from dcsvm_dask.methods.search.graph import METHOD, Search
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.runtime.announcer import Message
 from dcsvm_dask.runtime.executors import Executor
 from dcsvm_dask.storage.run import RunFolder
@@ -76,3 +77,8 @@ def read_header(run: RunFolder) -> tuple[Settings, Goals, Shape]:
     settings = Settings.from_json(run.header["settings"])
     options_of(run.header["settings"])  # raises if they cannot be read
     return settings, goals, shape
+
+
+def method_of(run: RunFolder) -> str:
+    """Return the name of a run's method."""
+    return str(run.header["settings"].get("method", DEFAULT_METHOD))

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.calls import Pool, ThreadCalls
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.runtime.session import open_executor
+from dcsvm_dask.runtime.opening import open_executor
 
 
 @contextmanager

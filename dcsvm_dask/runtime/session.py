@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from dcsvm_dask.errors import DcsvmError, InputError, OutOfTimeError, Terminated
-from dcsvm_dask.kernels.kinds import L1_DISTANCE
-from dcsvm_dask.masking import masked
+from dcsvm_dask.errors import DcsvmError, OutOfTimeError, Terminated
 from dcsvm_dask.methods import resources
-from dcsvm_dask.methods.choice import SEARCH, reached_model
 from dcsvm_dask.methods.graph import Outcome
 from dcsvm_dask.methods.plan import Plan
 from dcsvm_dask.methods.plan import plan as make_plan
-from dcsvm_dask.methods.registry import BEGUN, options_of
-from dcsvm_dask.parameters import DEFAULT_METHOD
-from dcsvm_dask.runtime.announcer import INTERRUPTED, TERMINATED, Announcer
+from dcsvm_dask.methods.registry import BEGUN
+from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.begun_by import BegunBy
 from dcsvm_dask.runtime.callbacks import Callback, StopRun
 from dcsvm_dask.runtime.capacity import (
@@ -32,22 +26,15 @@ from dcsvm_dask.runtime.capacity import (
 )
 from dcsvm_dask.runtime.carry import carry
 from dcsvm_dask.runtime.cluster.child import refuse_in_child
-from dcsvm_dask.runtime.cluster.file import LOCAL, ClusterFile
-from dcsvm_dask.runtime.compilation import (
-    ANY_ROWS,
-    DENSE,
-    announced,
-    is_compiled,
-    parts_of_run,
-    steps_of,
-    warm_up,
-)
+from dcsvm_dask.runtime.compiled_parts import compiled_for
+from dcsvm_dask.runtime.endings import ending_of_error, ending_of_outcome
 from dcsvm_dask.runtime.events import THIS_PROCESS
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.runtime.executors import Executor, in_process
+from dcsvm_dask.runtime.executors import Executor
 from dcsvm_dask.runtime.failures import disk_full, is_full
 from dcsvm_dask.runtime.header import begin_message, read_header
 from dcsvm_dask.runtime.journal import Journal
+from dcsvm_dask.runtime.opening import check_reach, open_executor
 from dcsvm_dask.runtime.plan_file import PlanFile
 from dcsvm_dask.runtime.short import here_if_short, threads_here
 from dcsvm_dask.storage.location import Location
@@ -281,175 +268,7 @@ def _carry(
     )
 
 
-def method_of(run: RunFolder) -> str:
-    """Return the name of a run's method."""
-    return str(run.header["settings"].get("method", DEFAULT_METHOD))
-
-
 def _log_end(executor: Executor, ending: dict[str, Any]) -> None:
     """Log the end of the run for the scheduler's dashboard; callbacks are called later."""
     with contextlib.suppress(Exception):  # the scheduler may be gone; the run is not
         executor.log({"kind": "end", **ending})
-
-
-def ending_of_outcome(run: RunFolder, outcome: Outcome | None, why: str) -> dict[str, Any]:
-    """Return the state of a run that ended without an error.
-
-    Parameters
-    ----------
-    run : RunFolder
-    outcome : Outcome or None
-        None if the run was stopped.
-    why : str
-        The reason for stopping.
-
-    Returns
-    -------
-    dict
-        ``state``, ``message`` and ``converged``.
-    """
-    if outcome is not None:
-        how = {"message": outcome.message, "converged": outcome.converged}
-        return {"state": "complete", **how}
-    reached = reached_model(run)
-    if method_of(run) == SEARCH:
-        kept = "scores so far are kept"
-    else:
-        kept = f"{reached} is the model" if reached else "no level is committed yet"
-    return {"state": "interrupted", "message": f"{why}; {kept}", "converged": False}
-
-
-def ending_of_error(run: RunFolder, error: BaseException) -> dict[str, Any]:
-    """Return ``state``, ``message`` and ``converged`` of a run that ended by an exception."""
-    if isinstance(error, StopRun):
-        return ending_of_outcome(run, None, " ".join(f"stopped: {error}".split()))
-    if isinstance(error, KeyboardInterrupt):
-        how = TERMINATED if isinstance(error, Terminated) else INTERRUPTED
-        return {"state": "interrupted", "message": how, "converged": False}
-    text = str(error)
-    if is_full(error) and not isinstance(error, DcsvmError):
-        text = str(disk_full(run.place.url, str(error)))
-    return {"state": "failed", "message": masked(text) or type(error).__name__, "converged": False}
-
-
-# Keys of `PARTS`.
-LINEAR_SOLVER = "linear_svm"
-SIGNED_LINEAR_SOLVER = "signed"
-CUTTING_PLANES = "cutting"
-
-
-def compiled_for(run: RunFolder, execution: Execution) -> tuple[str, ...]:
-    """Return what a run needs compiled: parts, as `warm_up` takes them."""
-    settings, _, shape = read_header(run)
-    task, (name, options) = settings.make_task(), options_of(run.header["settings"])
-    bias, kinks = settings.fit_intercept, task.has_kinks
-    if execution.is_local and not execution.n_workers() and BEGUN[name].is_one_set(settings, shape):
-        rows = "sparse" if shape.sparse else "matrix"
-        is_scored = run.header.get("holdout") is not None and not shape.sparse
-        scores = ("prediction",) if is_scored else ()
-        return (rows, steps_of(bias=bias, kinks=kinks), *scores)
-    own = (*BEGUN[name].compiles, *options.compiles)
-    if LINEAR_SOLVER in own and not task.has_classes:
-        own = (*own, SIGNED_LINEAR_SOLVER)
-    if {LINEAR_SOLVER, SIGNED_LINEAR_SOLVER, CUTTING_PLANES} & {*own}:
-        return ("sparse" if shape.sparse else "dense", *own)
-    if shape.sparse:
-        own = tuple("parallel_sparse" if part == "parallel" else part for part in own)
-    if not execution.is_local:  # workers of other hosts are not to compile inside of their tasks
-        own = (*ANY_ROWS, *own, *(("on_demand",) if bias else ()))
-    l1 = settings.kernel.kind.argument == L1_DISTANCE
-    return (*parts_of_run(sparse=shape.sparse, bias=bias, kinks=kinks, l1=l1), *own)
-
-
-@contextmanager
-def open_executor(
-    execution: Execution,
-    announcer: Announcer,
-    *,
-    compiles: Sequence[str] | None = None,
-    run: BegunBy | None = None,
-) -> Iterator[Executor]:
-    """Open the executor of an execution; functions that its tasks need are compiled first.
-
-    Parameters
-    ----------
-    execution : Execution
-    announcer : Announcer
-    compiles : sequence of str, optional
-        What is compiled, as for `warm_up`; by default what dense rows need, or on other hosts any.
-    run : BegunBy, optional
-        The run to carry, whose versions are compared with those of workers.
-
-    Yields
-    ------
-    Executor
-    """
-    if compiles is None:
-        compiles = DENSE if execution.is_local else ANY_ROWS
-    with contextlib.ExitStack() as stack:
-        if execution.priority is not None:
-            import dask
-
-            stack.enter_context(dask.annotate(priority=execution.priority))
-        yield stack.enter_context(_opened(execution, announcer, compiles, run))
-
-
-@contextmanager
-def _opened(
-    execution: Execution, announcer: Announcer, compiles: Sequence[str], run: BegunBy | None
-) -> Iterator[Executor]:
-    """Open an executor; see `open_executor`."""
-    if execution.remote is not None:
-        from dcsvm_dask.runtime.cluster.connect import remote_cluster
-
-        patience = min(execution.patience, execution.time_budget or math.inf)
-        with remote_cluster(execution.remote, announcer, patience, run, compiles) as executor:
-            yield executor
-        return
-    if execution.file is not None and not execution.is_local:
-        from dcsvm_dask.runtime.cluster.start import started_cluster
-
-        with started_cluster(execution.file, announcer, execution, run, compiles) as executor:
-            yield executor
-        return
-    workers = execution.n_workers()
-
-    def load() -> None:
-        announcer.say("loading compiled code", doing=True)
-        with announced(announcer, doing=True):
-            warm_up(compiles)
-
-    if not workers:
-        load()
-        # Rows of other types, or of large units, need more than was compiled before.
-        with in_process(announcer) as executor, announced(announcer):
-            yield executor
-        return
-    if not is_compiled(compiles):  # workers load what is there when they start
-        load()
-    announcer.say(f"starting {workers} local worker(s)", doing=True)
-    from dcsvm_dask.runtime.cluster.connect import local_cluster
-    from dcsvm_dask.runtime.cluster.kinds import settings
-
-    how = settings(execution.file or ClusterFile("", LOCAL))
-    memory = execution.memory()
-    with local_cluster(workers, memory, announcer, how, run, load, compiles) as executor:
-        yield executor
-
-
-def check_reach(execution: Execution, *places: str) -> None:
-    """Raise an error for places that workers cannot see.
-
-    Raises
-    ------
-    InputError
-        If a place is in this process's memory and other processes would use it.
-    """
-    if execution.is_local and execution.n_workers() == 0:
-        return
-    for place in places:
-        if Location(place).is_process_local:
-            raise InputError(
-                f"{place}: only this process sees memory://; use workers=0 (--workers 0), "
-                "or a folder or an object store"
-            )

@@ -88,7 +88,7 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
         self._run = run
         self._parts = tuple(parts)
         self._package = installed()
-        self._limited: set[str] = set()  # workers that this plugin prepared
+        self._prepared: set[str] = set()  # workers that this plugin prepared
 
     async def setup(self, worker: Any) -> None:
         """Prepare a process that has just started, or exclude it before its first task."""
@@ -100,12 +100,10 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
             return
         if self._run is not None:
             self._report(worker, differing(self._run.versions, versions()))
-        resources.use(
+        _process.take(
             worker.memory_manager.memory_limit or None, self._threads or worker.state.nthreads
         )
-        helping.use(helped)
-        _one_blas_thread.take()
-        self._limited.add(worker.address)
+        self._prepared.add(worker.address)
         if self._shield:
             if worker.memory_manager.memory_limit:
                 keep_at_most(free_memory(worker.memory_manager.memory_limit))
@@ -138,10 +136,10 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
             log_event(worker, message)
 
     def teardown(self, worker: Any) -> None:
-        """Restore the BLAS threads of a worker."""
-        if worker.address in self._limited:
-            self._limited.discard(worker.address)
-            _one_blas_thread.give_back()
+        """Restore the process of a worker."""
+        if worker.address in self._prepared:
+            self._prepared.discard(worker.address)
+            _process.give_back()
 
 
 async def _beat(worker: Any) -> None:
@@ -150,25 +148,30 @@ async def _beat(worker: Any) -> None:
         await worker.heartbeat()
 
 
-class _OneBlasThread:
-    """A limit of one BLAS thread, for as long as any run of this process needs it."""
+class _Process:
+    """What is set in this process, which may be the client's, for as long as it has workers."""
 
     def __init__(self) -> None:
-        self._users = 0
-        self._limits: Any = None
+        self._workers = 0
+        self._before = contextlib.ExitStack()
 
-    def take(self) -> None:
+    def take(self, memory: int | None, threads: int) -> None:
+        """Set one BLAS thread, and the memory and the threads of tasks, for one more worker."""
         from threadpoolctl import threadpool_limits
 
-        self._users += 1
-        if self._limits is None:
-            self._limits = threadpool_limits(1)
+        restore = resources.use(memory, threads)
+        self._workers += 1
+        if self._workers == 1:
+            self._before.callback(restore)
+            helping.use(helped)
+            self._before.callback(helping.use, None)
+            self._before.callback(threadpool_limits(1).restore_original_limits)
 
     def give_back(self) -> None:
-        self._users -= 1
-        if self._users == 0:
-            self._limits.restore_original_limits()
-            self._limits = None
+        """Restore what was there before, if this was the last worker."""
+        self._workers -= 1
+        if self._workers == 0:
+            self._before.close()
 
 
-_one_blas_thread = _OneBlasThread()
+_process = _Process()

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected
 from dcsvm_dask.readers.labels import Label, LabelTable, class_of, named_label
-from dcsvm_dask.readers.lines import row_error
+from dcsvm_dask.readers.lines import RowError
 from dcsvm_dask.readers.preparing.preparation import ColumnPreparation
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.readers.signs import SignTable
@@ -223,7 +223,7 @@ class Preparation:
         table = LabelTable(name, first_row)
         codes = table.add(labels)
         ours = [
-            self._code(label, partial(row_error, name, row), joined=False)
+            self._code(label, partial(RowError, name, row), joined=False)
             for label, row in zip(table.labels, table.first_rows, strict=True)
         ]
         return np.array(ours, np.int32)[codes]

@@ -20,8 +20,8 @@ from dcsvm_dask.cli.easy import summary
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.pipeline.rounds import EQUAL
 from dcsvm_dask.runtime.compilation import warm_up
+from dcsvm_dask.runtime.compiled_parts import compiled_for
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.runtime.session import compiled_for
 from dcsvm_dask.storage.dataset import DataSet
 
 HOW: dict[str, Any] = {"execution": Execution(workers=0), "quiet": True, "report": False}

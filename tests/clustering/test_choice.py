@@ -15,7 +15,6 @@ from dcsvm_dask.clustering import (
     choose_partition,
     partition_quality,
     sample_size,
-    split_block,
 )
 from dcsvm_dask.clustering.candidates import widened
 from dcsvm_dask.errors import InputError
@@ -90,24 +89,6 @@ def test_the_cap_holds_on_the_sample_and_nearly_on_all_rows(blobs: NDArray[np.fl
     assert figures["largest_share"] <= 200 / 1500
     sizes = np.bincount(partition.assign(blobs))
     assert sizes.max() <= 1.3 * 200
-
-
-def test_a_block_that_turned_out_too_large_is_split_to_the_cap(rows: Any) -> None:
-    partition, _ = choose_partition(
-        Kernel("rbf", 2.0), rows[:600], n_clusters=4, n_rows=1500, cap=1500, seed=1
-    )
-    labels = partition.assign(rows)
-    block = int(np.bincount(labels).argmax())
-    inside = labels == block
-    finer = split_block(partition, block, rows[inside], n_rows=int(inside.sum()), cap=60, seed=5)
-    new = finer.assign(rows)
-    np.testing.assert_array_equal(new[~inside], labels[~inside])
-    assert np.bincount(new[inside]).max() <= 60
-    assert set(new[inside]) <= {block, *range(partition.n_blocks, finer.n_blocks)}
-    with pytest.raises(InputError, match=r"block must be from 0 to .*, got 99"):
-        split_block(partition, 99, rows, n_rows=1500, cap=60, seed=0)
-    with pytest.raises(InputError, match="cap must be at least 1 row, got 0"):
-        split_block(partition, 0, rows, n_rows=1500, cap=0, seed=0)
 
 
 def test_equal_rows_make_one_block_that_the_record_counts(blobs: NDArray[np.float32]) -> None:

@@ -300,7 +300,7 @@ def test_an_existing_data_set_is_kept(tmp_path: Path) -> None:
     assert len([p for p in (tmp_path / "a.zarr").iterdir() if p.name.startswith("parts-")]) == 1
 
 
-@pytest.mark.parametrize("when", ["write_part", "_commit"])
+@pytest.mark.parametrize("when", ["write_part", "commit"])
 def test_an_ingest_that_lost_its_place_leaves_the_next_one_whole(
     when: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

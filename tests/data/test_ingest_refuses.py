@@ -175,7 +175,7 @@ def linger(*args, **kwargs):
     time.sleep(600)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored
-module._commit = linger  # all arrays are there, the commit is not
+module.commit = linger  # all arrays are there, the commit is not
 X = np.random.default_rng(0).normal(size=(3000, 4))
 ingest((X, np.arange(3000) % 2), sys.argv[1], overwrite=True)
 """

@@ -14,7 +14,7 @@ import pytest
 from dcsvm_dask import api
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.readers.lines import RowError, row_error
+from dcsvm_dask.readers.lines import RowError
 
 RNG = np.random.default_rng(0)
 N = 60
@@ -105,7 +105,7 @@ def test_labels_that_the_training_rows_do_not_have(tmp_path: Path) -> None:
 
 
 def test_rows_without_lines_keep_their_numbers() -> None:
-    error = pickle.loads(pickle.dumps(row_error("FILE", 7, " has no label")))
+    error = pickle.loads(pickle.dumps(RowError("FILE", 7, " has no label")))
     assert isinstance(error, RowError)
     assert (str(error), error.row, error.said) == (
         "FILE: row 7 (counted from 0) has no label", 7, " has no label",

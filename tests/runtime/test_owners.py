@@ -21,7 +21,7 @@ from dcsvm_dask.methods.graph import COMMIT, Stage, single
 from dcsvm_dask.methods.progress import advance_reporter
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.runtime.session import open_executor
+from dcsvm_dask.runtime.opening import open_executor
 from dcsvm_dask.storage import lock
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock, claim_names

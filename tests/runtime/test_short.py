@@ -49,18 +49,18 @@ def test_a_task_of_a_short_run_uses_the_threads_that_workers_would_have(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
-    asked, before = Execution(), resources.threads()  # other tests may have had workers here
+    asked = Execution()
     here = here_if_short(asked, LITTLE)
     assert threads_here(asked, here) == 3
     # Who says where to run has what was said.
     assert threads_here(here, here_if_short(here, LITTLE)) == resources.threads()
     with resources.lent(4):
         assert threads_here(asked, here) == 4
-    assert resources.threads() == before
+    assert resources.threads() == 1
 
 
 def test_runs_side_by_side_have_threads_of_their_own() -> None:
-    met, before = threading.Barrier(2, timeout=30), (resources.threads(), resources.side_by_side())
+    met = threading.Barrier(2, timeout=30)
     seen: dict[int, tuple[int, int]] = {}
 
     def run(threads: int) -> None:
@@ -75,7 +75,7 @@ def test_runs_side_by_side_have_threads_of_their_own() -> None:
     for one in both:
         one.join()
     assert seen == {2: (2, 1), 5: (5, 1)}
-    assert (resources.threads(), resources.side_by_side()) == before
+    assert (resources.threads(), resources.side_by_side()) == (1, 1)
 
 
 def test_what_is_beside_the_training_depends_on_who_starts_workers() -> None:

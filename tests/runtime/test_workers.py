@@ -15,6 +15,8 @@ from distributed import LocalCluster
 
 from dcsvm_dask import __version__, api
 from dcsvm_dask.errors import InputError, RunError
+from dcsvm_dask.methods import resources
+from dcsvm_dask.methods.node import run_node
 from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, usual_set_cap
 from dcsvm_dask.runtime import on_cluster, tasks
 from dcsvm_dask.runtime.capacity import memory_of_slots
@@ -266,6 +268,32 @@ def test_a_step_that_fails_ends_the_run_with_a_sentence_and_can_be_tried_again(
     monkeypatch.undo()
     again = api.resume(tmp_path / "run", stop_at=2, execution=NEXT, quiet=True)
     assert again.status()["state"] == "complete"
+
+
+def test_workers_in_this_process_leave_its_memory_and_threads_as_they_were(
+    train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def here() -> tuple[int, int, int]:
+        return resources.threads(), resources.side_by_side(), resources.cache_bytes()
+
+    seen = set()
+
+    def watched(*args: Any, **more: Any) -> Any:
+        seen.add(resources.cache_bytes())
+        return run_node(*args, **more)
+
+    monkeypatch.setattr(tasks, "run_node", watched)
+    before = here()
+    with LocalCluster(
+        n_workers=1,
+        threads_per_worker=2,
+        processes=False,
+        memory_limit="3GB",
+        dashboard_address=":0",
+    ) as cluster:
+        train(stop_at=2, execution=Execution(scheduler=cluster.scheduler_address))
+    assert seen == {int(resources.CACHE_SHARE * 3e9)}
+    assert here() == before
 
 
 def test_no_thread_of_a_run_outlives_it(train: Callable[..., api.Run]) -> None:

@@ -86,10 +86,3 @@ def word(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def with_error(value: float | None, error: float | None) -> str:
-    """Return an estimate with its standard error."""
-    if value is None:
-        return NOTHING
-    return f"{number(value)} ± {number(error, 2)}" if error else number(value)

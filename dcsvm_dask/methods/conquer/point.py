@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.clustering import bisect
 from dcsvm_dask.clustering.rows import block_labels, block_rows
-from dcsvm_dask.kernels.far import RUN
+from dcsvm_dask.kernels.far import RUN_ROWS
 from dcsvm_dask.methods.problem import Problem
 from dcsvm_dask.random_streams import ROUND_CLUSTERS, ROUND_ORDER, generator
 from dcsvm_dask.solvers import (
@@ -121,7 +121,7 @@ def _cut(problem: Problem, rows: Index, cap: int, rng: np.random.Generator) -> l
 
     By the boxes of runs of rows, where there are some: no row has to be read.
     """
-    if problem.boxes is None or cap < _FEW_RUNS * RUN:
+    if problem.boxes is None or cap < _FEW_RUNS * RUN_ROWS:
         return bisect(problem.take(rows), cap, rng)
     runs, of_row, counts = np.unique(
         problem.boxes.runs_of(rows), return_inverse=True, return_counts=True

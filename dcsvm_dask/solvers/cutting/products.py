@@ -41,7 +41,7 @@ class Products:
 
     def __init__(self, X: Rows, constant: float, threads: int = 1) -> None:
         X = without_zeros(check_rows(X, "X"))
-        check_values(X, "X")
+        check_values(X)
         n, d = X.shape
         self._rows, self._constant = compiled_rows(X), constant
         self.shape = (n, d + 1)

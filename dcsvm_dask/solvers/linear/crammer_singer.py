@@ -107,7 +107,7 @@ def solve_crammer_singer(
         For shapes, classes or values that do not fit, or a start that is not feasible.
     """
     X = check_rows(X, "X")
-    check_values(X, "X")
+    check_values(X)
     n = X.shape[0]
     codes = np.asarray(codes)
     if codes.shape != (n,) or not np.issubdtype(codes.dtype, np.integer):

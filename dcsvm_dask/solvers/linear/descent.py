@@ -378,7 +378,7 @@ class LinearDescent:
                 f"chunk {number} has {rows.shape[1]} features and those before {len(self._w) - 1}."
             )
         problem = self._problem
-        check_values(rows, "X", start)
+        check_values(rows, start)
         squares(compiled_rows(rows), problem.constant, problem.ridge[of], self._curvature[of])
         if not np.isfinite(self._curvature[of]).all():
             raise InputError("X holds a value that is not finite: give finite numbers.")

@@ -77,7 +77,7 @@ def solve_linear_l1(
         For shapes, bounds or values that do not fit; if the loss is not squared.
     """
     X = check_rows(X, "X")
-    check_values(X, "X")
+    check_values(X)
     n, d = X.shape
     losses = SquaredLosses.of(n, dual, constant)
     problem, arrays = losses.problem, losses.arrays

@@ -1,6 +1,6 @@
 """Compiled passes of dual coordinate descent for linear SVMs.
 
-Rows as in `linear_rows`. w has one value more than there are features: that of the constant that
+Rows as in `rows`. w has one value more than there are features: that of the constant that
 is appended to every row.
 """
 

@@ -84,7 +84,7 @@ def solve_linear_primal(
         For shapes, bounds or values that do not fit; if the loss is not squared.
     """
     X = without_zeros(check_rows(X, "X"))
-    check_values(X, "X")
+    check_values(X)
     losses = SquaredLosses.of(X.shape[0], dual, constant)
     return _Newton(X, losses).solve(tol, max_iter, callback)
 

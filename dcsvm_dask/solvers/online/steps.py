@@ -1,4 +1,4 @@
-"""Compiled steps of the online solver on its expansion; see `online_arrays` for the words."""
+"""Compiled steps of the online solver on its expansion; see `arrays` for the words."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def _worst(S: Any, equality: Any) -> Any:
 def _violator(S: Any) -> Any:
     """Return the slot that violates most by itself, -1 where none does.
 
-    As in `smo_loops`: chunks by the bits of float32, which vectorises, then the best chunk.
+    As in `smo.loops`: chunks by the bits of float32, which vectorises, then the best chunk.
     """
     g, lo, hi, high = S.g, S.lo, S.hi, S.counts[HIGH]
     best, at = np.int32(0), -1

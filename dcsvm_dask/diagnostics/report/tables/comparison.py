@@ -15,8 +15,6 @@ from dcsvm_dask.methods.registry import is_whole_problem, options_of
 from dcsvm_dask.tasks import WITHOUT_C
 from dcsvm_dask.tasks.scores import known_keys
 
-PROBLEM = ("kernel", "C", "fit_intercept")
-
 
 def names(runs: list[Records]) -> list[str]:
     """Return short names of the runs: the last parts of their places that differ."""

@@ -179,7 +179,7 @@ def breaks(made: Any, times: Sequence[float]) -> None:
         )
 
 
-def line_at(made: Any, value: float, colour: str = GREY) -> None:
+def line_at(made: Any, value: float) -> None:
     """Draw a horizontal dashed line.
 
     Parameters
@@ -187,9 +187,8 @@ def line_at(made: Any, value: float, colour: str = GREY) -> None:
     made : bokeh.plotting.figure
     value : float
         Its y coordinate.
-    colour : str
     """
-    made.add_layout(Span(location=value, dimension="width", line_color=colour, line_dash="dashed"))
+    made.add_layout(Span(location=value, dimension="width", line_color=GREY, line_dash="dashed"))
 
 
 def from_zero(made: Any, most: float) -> None:
