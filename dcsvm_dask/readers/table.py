@@ -379,6 +379,12 @@ def _exact(word: str) -> float:
         return math.nan
 
 
+def _word(text: NDArray[np.uint8], start: int, stop: int) -> str:
+    """Return the text of a label; two quotation marks in a quoted cell are one."""
+    word = bytes(text[start:stop]).decode("utf-8").strip()
+    return word.replace('""', '"') if start and text[start - 1] == ord('"') else word
+
+
 def _text_labels(
     text: NDArray[np.uint8],
     numbers: NDArray[np.float64],
@@ -392,7 +398,7 @@ def _text_labels(
     is_text = np.isnan(numbers)
     distinct, first, codes = np.unique(keys[is_text], return_index=True, return_inverse=True)
     where = spans[is_text][first]
-    words = [bytes(text[a:b]).decode("utf-8").strip() for a, b in where.tolist()]
+    words = [_word(text, a, b) for a, b in where.tolist()]
     values = [_exact(word) for word in words]
     if all(math.isfinite(value) for value in values):
         numbers[is_text] = np.array(values)[codes.reshape(-1)]
