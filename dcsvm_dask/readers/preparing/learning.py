@@ -42,7 +42,10 @@ MOST_CATEGORIES = 1000
 """Of a column that becomes a feature for each."""
 MANY_CATEGORIES = 50
 """Above it "auto" leaves the choice to the user."""
-_COMMA = re.compile(r"[+-]?[\d.]*(,\d+)?")
+_COMMA = re.compile(r"[+-]?(\d*|\d{1,3}([. '\u2019\u00a0\u202f]\d{3})+)(,\d+)?([eE][+-]?\d+)?")
+"""Numbers whose comma begins the decimals, as --decimal , reads them."""
+_DOTTED = re.compile(r"\d+(\.\d+){2,}")
+"""Addresses and versions, such as 192.168.0.12, which are no numbers."""
 _POINT = re.compile(r"'[+-]?(\d*|\d{1,3}(,\d{3})+)\.\d+'")
 _EITHER_MARK = re.compile(r"[+-]?[\d.,]+")
 _CLEAR_POINT = r",.*\.|\.(\d{1,2}|\d{4,})$|^[+-]?0?\.\d+$"
@@ -306,19 +309,26 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
             hint = f"; the column has {facts.point}, too: write all decimals with the same mark"
         elif commas:
             hint = "; give --decimal , where a comma begins the decimals"
+        elif any(map(str.isdigit, word)):
+            hint = (
+                "; write it as a number, or where such cells are categories give --one-hot "
+                f"{_quoted(name)}"
+            )
         words = () if commas or any(map(str.isdigit, word)) else tuple(facts.words)
         raise BadCellError(row, name, f"is not a number: {word}{hint}", words)
-    signed = all(map(_SIGNS.fullmatch, facts.words))
+    dotted = all(map(_DOTTED.fullmatch, facts.words))
+    signed = not dotted and all(map(_SIGNS.fullmatch, facts.words))
     few = not facts.has_many and len(facts.words) <= MANY_CATEGORIES
     if choices.auto and few and not signed:
         return _one_hot(facts, fill, shows)
-    raise InputError(f"the column {name!r} {_needs(facts, signed=signed)}")
+    units = not dotted and all(map(_UNITS.fullmatch, facts.words))
+    raise InputError(f"the column {name!r} {_needs(facts, numeric=signed or units)}")
 
 
-def _needs(facts: ColumnFacts, *, signed: bool) -> str:
+def _needs(facts: ColumnFacts, *, numeric: bool) -> str:
     """Return what a column of words holds, and what must be chosen for it."""
     name, sample = _quoted(facts.name), repr(next(iter(facts.words))[:40])
-    if signed or all(map(_UNITS.fullmatch, facts.words)):
+    if numeric:
         return (
             f"holds numbers with signs or units, such as {sample}: write them as plain numbers, or "
             f"give --drop {name}, or where they are categories --one-hot {name}"
