@@ -114,8 +114,8 @@ def _alike(encoder: Encoder) -> str | None:
     if alike is None:
         return None
     return (
-        f"the column {encoder.name!r} has categories that differ only by case, blanks or Unicode form: "
-        f"{alike}; write them alike where they mean the same"
+        f"the column {encoder.name!r} has categories that differ only by case, blanks or Unicode "
+        f"form: {alike}; write them alike where they mean the same"
     )
 
 
