@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -302,6 +302,13 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
     commas = grouped and all(_COMMA.fullmatch(one) for one in facts.words)
     mixed = grouped and facts.point is not None and bool(_COMMA.fullmatch(word.strip("'")))
     numeric = mixed and all(_EITHER_MARK.fullmatch(one) for one in facts.words)
+    sample = None if commas or facts.point or choices.decimal == "," else _with_comma(facts.words)
+    if sample is not None:
+        raise InputError(
+            f"the column {name!r} holds numbers with decimal commas, such as {sample!r}: give "
+            f"--decimal , (in Python decimal=','), or --one-hot {_quoted(name)} where these are "
+            "categories"
+        )
     # Beside words (1) may be a word, too.
     if facts.n_numbers - facts.n_parentheses >= facts.n_wrong or commas or numeric:
         hint = ""
@@ -323,6 +330,17 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
         return _one_hot(facts, fill, shows)
     units = not dotted and all(map(_UNITS.fullmatch, facts.words))
     raise InputError(f"the column {name!r} {_needs(facts, numeric=signed or units)}")
+
+
+def _with_comma(words: Iterable[str]) -> str | None:
+    """Return a number with a decimal comma, if most of some words are such, perhaps with a sign."""
+    import pyarrow as pa
+
+    every = list(words)
+    numbers, _, _ = numbers_of(pa.array(every, pa.string()), ",")
+    found = [word for word, number in zip(every, numbers, strict=True) if not np.isnan(number)]
+    decimal = [word for word in found if "," in word]
+    return decimal[0] if decimal and 2 * len(found) > len(every) else None
 
 
 def _needs(facts: ColumnFacts, *, numeric: bool) -> str:

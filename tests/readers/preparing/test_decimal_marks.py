@@ -96,3 +96,17 @@ def test_a_number_with_something_else_is_said_what_to_do_with(limit: str, tmp_pa
     )
     how: dict[str, Any] = {"label": "sold", "one_hot": ["price"]}
     assert api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", **how).n_features == 4
+
+
+@pytest.mark.parametrize("odd", ["k.A.", "11,06 %"])
+def test_decimal_commas_beside_a_word_or_with_a_sign(odd: str, tmp_path: Path) -> None:
+    prices = [f"{k},{k} %" if "%" in odd else f"{k},{k}" for k in range(1, 9)]
+    said = refused(tmp_path / "t.csv", [odd, *prices], one_hot="auto")
+    assert "the column 'price' holds numbers with decimal commas, such as '" in said
+    assert ": give --decimal , (in Python decimal=','), or --one-hot price where" in said
+    how: dict[str, Any] = {"label": "sold", "decimal": ",", "scale": "none"}
+    if odd == "k.A.":
+        how |= {"missing": "drop", "missing_words": [odd]}
+    data = api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", **how)
+    values = [float(one.rstrip(" %").replace(",", ".")) for one in prices]
+    np.testing.assert_allclose(data.rows.read(0, data.n_rows)[-8:, 0], values, rtol=1e-6)
