@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from dcsvm_dask.masking import masked
 from dcsvm_dask.numbers import counted
 from dcsvm_dask.readers.columns import listed
 from dcsvm_dask.readers.labels import Label
+from dcsvm_dask.readers.preparing.cells import FLAGS
 from dcsvm_dask.readers.preparing.doubts import spelled_alike
 from dcsvm_dask.readers.preparing.thousands import (
     commas_doubts_of_target,
@@ -70,7 +72,7 @@ def doubts_of(
         if source.feature_names is not None:  # a table that people have written
             texts += getattr(source, "doubts", ())
             texts += thousands_doubts(source, survey.mixed())
-            texts += [_of_labels(labels), _of_classes(classes, counts)]
+            texts += [_of_labels(labels), _of_flags(classes), _of_classes(classes, counts)]
             if getattr(y, "has_comma", False):
                 texts += commas_doubts_of_target(source)
         if sample is not None:
@@ -150,7 +152,20 @@ def _of_labels(labels: Sequence[Label]) -> str | None:
     if alike is None:
         return None
     return (
-        f"labels differ only by case or blanks: {alike}; write them alike where they mean one class"
+        f"labels differ only by case, blanks or Unicode form: {alike}; write them alike where they "
+        "mean one class"
+    )
+
+
+def _of_flags(classes: Sequence[Label]) -> str | None:
+    """Return that more than two classes are words for yes and no; None where they are not."""
+    words = [str(label) for label in classes]
+    different = {word.lower() for word in words}
+    if len(different) < 3 or not different <= {"0", "1", *itertools.chain(*FLAGS)}:
+        return None
+    return (
+        f"the {len(words)} classes are all words for yes or no: {listed(words)}; write them alike "
+        "where they mean the same"
     )
 
 

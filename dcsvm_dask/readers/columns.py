@@ -27,6 +27,10 @@ _SHOWN = 20
 """Largest number of names in a message."""
 
 
+class NoLabelColumnError(InputError):
+    """No column has the name of the label."""
+
+
 @dataclass(frozen=True)
 class Expected:
     """The columns of a training table, which later tables must have."""
@@ -170,7 +174,9 @@ def label_position(
     except ValueError:
         if names is None:
             raise InputError(f"{path}: no column {label!r}: the columns have no names") from None
-        raise InputError(f"{path}: no column {label!r}; there are: {listed(names)}") from None
+        raise NoLabelColumnError(
+            f"{path}: no column {label!r}; there are: {listed(names)}"
+        ) from None
     if not -columns <= position < columns:
         raise InputError(f"{path}: no column {position}: there are {columns}, counted from 0")
     if position % columns not in kept:

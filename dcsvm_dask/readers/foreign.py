@@ -15,6 +15,9 @@ _AS_FRAME = "in Python give dcsvm_dask.ingest the frame of pandas.{}, or write i
 _SHEET = f"is a spreadsheet: {_AS_CSV}"
 _NUMBERS = "is a spreadsheet of Numbers: export it as CSV there"
 _ZIP = "is a zip archive: unpack it, and give the file in it"
+_ARFF = "is an ARFF file: write its rows as CSV (scipy.io.arff reads it)"
+_RELATION = re.compile(rb"(\s*%[^\n]*\n|\s*\n)*\s*@relation\b", re.IGNORECASE)
+"""Begin of an ARFF file, perhaps after comments."""
 _ENDINGS = {
     (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"): _SHEET,
     (".numbers",): _NUMBERS,
@@ -35,7 +38,6 @@ _MAGIC = {
     b"\x80\x05\x95": "is a pickle, which may run code when it is read: write it as Parquet or CSV",
     b"<!DOCTYPE html": "is a web page: save the table that it shows as CSV",
     b"<html": "is a web page: save the table that it shows as CSV",
-    b"@relation": "is an ARFF file: write its rows as CSV (scipy.io.arff reads it)",
     b"MATLAB": "is a MATLAB file: in Python give dcsvm_dask.ingest the arrays of scipy.io.loadmat, "
     "or save them by numpy.savez",
     b"<stata_dta>": f"is a Stata file: {_AS_FRAME.format('read_stata')}",
@@ -43,7 +45,6 @@ _MAGIC = {
     b"%PDF": "is a PDF document: write its table as CSV",
     b"\x89PNG": "is a picture: give a table of numbers, such as its pixels in an .npz file",
     b"\xff\xd8\xff": "is a picture: give a table of numbers, such as its pixels in an .npz file",
-    b"@RELATION": "is an ARFF file: write its rows as CSV (scipy.io.arff reads it)",
 }
 
 
@@ -70,6 +71,8 @@ def refuse_foreign_file(path: str, base: str, head: bytes) -> None:
     in_zip = None if base.endswith(".npz") else _said_of_zip(head)
     if in_zip is not None:
         raise InputError(f"{path}: {in_zip}")
+    if _RELATION.match(head):
+        raise InputError(f"{path}: {_ARFF}")
     for magic, said in _MAGIC.items():
         if head.startswith(magic):
             raise InputError(f"{path}: {said}")

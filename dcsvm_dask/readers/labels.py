@@ -77,6 +77,9 @@ class LabelTable:
         """
         labels = plain(labels, self.name)
         if not _are_labels(labels):
+            for row, value in enumerate(labels.tolist()):
+                if _is_missing(value):
+                    raise row_error(self.name, self.n_rows + row, f" has no label: {value!r:.60}")
             raise InputError(
                 f"{self.name}: labels of type {labels.dtype} are neither numbers nor strings"
             )
@@ -161,6 +164,12 @@ def _are_labels(labels: NDArray[Any]) -> bool:
     if labels.dtype.kind == "O":
         return all(issubclass(kind, str) for kind in set(map(type, labels.tolist())))
     return labels.dtype.kind in "biufU"
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether a value of an array of objects is none: None, NaN, or those of pandas."""
+    is_nan = isinstance(value, float) and math.isnan(value)
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _is_text(label: str) -> bool:

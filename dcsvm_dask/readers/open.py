@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from dcsvm_dask.readers.preparing.source import PreparedSource
 from dcsvm_dask.readers.source import Source
 from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.readers.table import TableSource
+from dcsvm_dask.readers.titles import told_of_titles
 from dcsvm_dask.readers.urls import is_url
 from dcsvm_dask.readers.zarr_files import ZarrSource, zarr_parts
 
@@ -163,7 +165,8 @@ def open_source(
     if data is not None and kind not in ("npz", "zarr"):
         raise InputError(f"{text}: data names an array of an archive, which this file is not")
     how: dict[str, Any] = {"label": label, "expected": expected, "labelled": labelled}
-    prepared = _prepared(text, kind, header, encoding, choices, drop=drop, **how)
+    with told_of_titles(text, label, encoding) if kind == "table" else contextlib.nullcontext():
+        prepared = _prepared(text, kind, header, encoding, choices, drop=drop, **how)
     if prepared is not None:
         return prepared
     source: Source
@@ -172,15 +175,16 @@ def open_source(
             text, n_features=n_features, first_feature=first_feature, encoding=encoding
         )
     elif kind == "table":
-        source = TableSource(
-            text,
-            label=label,
-            expected=expected,
-            labelled=labelled,
-            header=header,
-            encoding=encoding,
-            drop=drop,
-        )
+        with told_of_titles(text, label, encoding):
+            source = TableSource(
+                text,
+                label=label,
+                expected=expected,
+                labelled=labelled,
+                header=header,
+                encoding=encoding,
+                drop=drop,
+            )
     elif kind == "npy":
         source = NpySource(text, label=label, expected=expected)
     elif kind == "npz":

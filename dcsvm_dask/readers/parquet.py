@@ -17,7 +17,14 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected, column_layout
 from dcsvm_dask.readers.files import open_raw, plain_errors
 from dcsvm_dask.readers.memory import above_bound, check_bound, show_size
-from dcsvm_dask.readers.source import BLOCK_BYTES, Block, Reading, finish_block
+from dcsvm_dask.readers.preparing.cells import is_number
+from dcsvm_dask.readers.source import (
+    BLOCK_BYTES,
+    NO_LABEL_REMEDY,
+    Block,
+    Reading,
+    finish_block,
+)
 
 FOOTER_MEMORY = 16
 """Approximate number of bytes of memory for each byte of a file's metadata."""
@@ -96,11 +103,7 @@ class ParquetSource:
                 start += batch.num_rows
 
     def _check(self, name: str, kind: Any) -> None:
-        import pyarrow as pa
-
-        if not (
-            pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-        ):
+        if not is_number(kind):
             raise InputError(f"{self.name}: the column {name!r} must be numeric, got {kind}")
 
     def _check_label(self, name: str, kind: Any) -> None:
@@ -111,17 +114,20 @@ class ParquetSource:
             kind = kind.value_type
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
             self._words = [name]
-        elif not (
-            pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
-        ):
-            raise InputError(f"{self.name}: labels of type {kind} are not supported ({name!r})")
+        elif not is_number(kind):
+            raise InputError(
+                f"{self.name}: labels of type {kind} are not supported ({name!r}); write them as "
+                "numbers or words"
+            )
 
     def _labels(self, column: Any, start: int) -> NDArray[Any]:
         import pyarrow as pa
 
         if column.null_count:
             row = start + int(np.flatnonzero(np.asarray(column.is_null()))[0])
-            raise InputError(f"{self.name}: row {row} (counted from 0) has no label")
+            raise InputError(
+                f"{self.name}: row {row} (counted from 0) has no label; {NO_LABEL_REMEDY}"
+            )
         if pa.types.is_dictionary(column.type):
             words = self._labels(column.dictionary, start)
             index = np.asarray(column.indices.to_numpy(zero_copy_only=False))
@@ -130,6 +136,8 @@ class ParquetSource:
             return words[index]
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             return np.array(column.to_pylist(), dtype=object)
+        if pa.types.is_decimal(column.type):
+            return _numbers(column)
         return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
@@ -149,7 +157,7 @@ def _check_footer(file: Any, path: str) -> None:
 def _numbers(column: Any) -> NDArray[Any]:
     import pyarrow as pa
 
-    if column.null_count or pa.types.is_boolean(column.type):
+    if column.null_count or pa.types.is_boolean(column.type) or pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
     return np.asarray(column.to_numpy(zero_copy_only=False))
 

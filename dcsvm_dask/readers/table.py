@@ -97,6 +97,12 @@ def read_table_head(
         header = commented or named or _is_header(path, cells, label, expected)
     # The names that pandas gives them; the index that it writes is one.
     names = [cell or f"Unnamed: {k}" for k, cell in enumerate(cells)] if header else None
+    if delimiter == " " and any(name.startswith(('"', "'")) for name in names or ()):
+        raise InputError(
+            f"{path}, line {first + 1}: names in quotation marks, separated by blanks, are not "
+            "read; write the table with commas between the cells (in R write.csv(..., "
+            "row.names=FALSE))"
+        )
     return TableHead(delimiter, len(cells), names, first + 1 if header else first)
 
 
@@ -123,8 +129,13 @@ def check_first_line(path: str, lines: Sequence[str], first: int, delimiter: str
             f"{path}: its lines end with carriage returns alone, as on old Macs; write it with "
             "newlines (such as by tr '\\r' '\\n')"
         )
-    following = next((one for one in lines[first + 1 :] if one.strip(" \t\r")), "")
-    holds_cells = any(mark in following for mark in _MARKS if mark != "\t")  # tabs are blanks, too
+    below = [one for one in lines[first + 1 : first + LOOKED_AT] if one.strip(" \t\r")]
+    words = len(line.split())  # tabs are blanks, too
+    held = sum(
+        any(mark in one for mark in _MARKS if mark != "\t") or one.count("\t") >= words
+        for one in below
+    )
+    holds_cells = 2 * held > len(below)
     if delimiter == " " and holds_cells and not line.lstrip().startswith("#"):
         raise InputError(
             f"{path}, line {first + 1}: {line.strip()[:60]!r} is no row of the table below it; "
@@ -133,6 +144,8 @@ def check_first_line(path: str, lines: Sequence[str], first: int, delimiter: str
 
 
 _MARKS = ("\t", ",", ";", "|")
+LOOKED_AT = 32
+"""Lines below the first one that say whether it belongs to them."""
 
 
 def find_delimiter(path: str, line: str, decimal: str = ".") -> str:
@@ -220,9 +233,15 @@ def _is_number(cell: str) -> bool:
     return True
 
 
+TOO_FEW_REMEDY = "delete the line where it is no row of the table, such as a note, or complete it"
+TOO_MANY_REMEDY = (
+    "put cells with a separator in them into quotation marks; where every row has one cell more "
+    "than the header, such as the row names of R, put a name before those of line 1"
+)
+
 _SAYS = {
-    parse.TOO_FEW: "fewer than {columns} cells",
-    parse.TOO_MANY: "more than {columns} cells",
+    parse.TOO_FEW: f"fewer than {{columns}} cells; {TOO_FEW_REMEDY}",
+    parse.TOO_MANY: f"more than {{columns}} cells; {TOO_MANY_REMEDY}",
     parse.MISSING: f"{{column}} is empty; {FILL_IN}",
     parse.NOT_A_NUMBER: "{column} is not a number: {word}",
     parse.NOT_FINITE: "{column} is NaN, infinite or too large for float32: {word}",
@@ -379,6 +398,12 @@ def _exact(word: str) -> float:
         return math.nan
 
 
+def _word(text: NDArray[np.uint8], start: int, stop: int) -> str:
+    """Return the text of a label; two quotation marks in a quoted cell are one."""
+    word = bytes(text[start:stop]).decode("utf-8").strip()
+    return word.replace('""', '"') if start and text[start - 1] == ord('"') else word
+
+
 def _text_labels(
     text: NDArray[np.uint8],
     numbers: NDArray[np.float64],
@@ -392,7 +417,7 @@ def _text_labels(
     is_text = np.isnan(numbers)
     distinct, first, codes = np.unique(keys[is_text], return_index=True, return_inverse=True)
     where = spans[is_text][first]
-    words = [bytes(text[a:b]).decode("utf-8").strip() for a, b in where.tolist()]
+    words = [_word(text, a, b) for a, b in where.tolist()]
     values = [_exact(word) for word in words]
     if all(math.isfinite(value) for value in values):
         numbers[is_text] = np.array(values)[codes.reshape(-1)]

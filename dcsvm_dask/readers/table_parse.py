@@ -35,7 +35,9 @@ def _text_label(text: Any, pos: int, delimiter: int) -> Any:
     while text[pos] != _LF:
         byte = text[pos]
         if quoted and byte == _QUOTE:
-            break
+            if text[pos + 1] != _QUOTE:
+                break
+            pos += 1  # two quotation marks are one in the cell
         if not quoted and (byte in (delimiter, _CR) or (byte == _TAB and blanks)):
             break
         key = (key ^ np.uint64(byte)) * _FNV_PRIME

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 import warnings
 from pathlib import Path
 from typing import Any
@@ -54,15 +55,37 @@ def test_labels_that_differ_by_case(tmp_path: Path) -> None:
     labels = np.where(EVERY % 4 == 0, " Yes", LABELS)
     (said,) = warned(tmp_path, {}, labels)
     assert said == (
-        "labels differ only by case or blanks: 'Yes' and 'yes'; write them alike where they mean "
-        "one class"
+        "labels differ only by case, blanks or Unicode form: 'Yes' and 'yes'; write them alike "
+        "where they mean one class"
     )
+
+
+def test_labels_whose_accents_are_coded_in_two_ways(tmp_path: Path) -> None:
+    word = "d\u00e9j\u00e0"
+    other = unicodedata.normalize("NFD", word)
+    labels = np.where(EVERY % 4 == 0, other, np.where(EVERY % 2 == 0, word, "no"))
+    (said,) = warned(tmp_path, {}, labels)
+    assert f"{other!a} and {word!a};" in said
+
+
+@pytest.mark.parametrize("words", [("no", "yes", "Y"), ("F", "T", "True"), ("0", "1", "yes")])
+def test_more_than_two_classes_that_are_words_for_yes_and_no(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    (said,) = warned(tmp_path, {}, np.array(words)[EVERY % 3])
+    assert said == (
+        f"the 3 classes are all words for yes or no: {', '.join(sorted(words))}; write them alike "
+        "where they mean the same"
+    )
+    assert warned(tmp_path, {}, np.array([*words, "x"])[EVERY % 4]) == []
 
 
 def test_categories_that_differ_by_case_or_blanks(tmp_path: Path) -> None:
     towns = np.array(["New York", "new york", "Bonn", "NewYork"])[EVERY // 2 % 4]
     (said,) = warned(tmp_path, {"town": towns})
-    assert said.startswith("the column 'town' has categories that differ only by case or blanks: ")
+    assert said.startswith(
+        "the column 'town' has categories that differ only by case, blanks or Unicode form: "
+    )
     assert "'New York' and 'NewYork' and 'new york';" in said
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -107,9 +108,14 @@ def test_labels_that_are_no_classes_are_refused() -> None:
     table([1, 2]).check_classes()
     with pytest.raises(InputError, match="every row has the label 4"):
         table([4, 4, 4]).check_classes()
-    for bad in ([1j, 2], np.array(["a", None], object)):
-        with pytest.raises(InputError, match="neither numbers nor strings"):
-            table(bad)
+    with pytest.raises(InputError, match="neither numbers nor strings"):
+        table([1j, 2])
+
+
+@pytest.mark.parametrize("gone", [None, math.nan, pd.NA, pd.NaT])
+def test_a_label_that_is_missing_among_words_is_named_by_its_row(gone: Any) -> None:
+    with pytest.raises(InputError, match=r"row 3 \(counted from 0\) has no label: "):
+        table(np.array(["a", "b"], object), np.array(["a", gone], object))
 
 
 HERE = api.Execution(workers=0)

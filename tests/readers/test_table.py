@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -24,6 +25,21 @@ def read(path: Path, **options: Any) -> tuple[Any, Any]:
     if blocks[0][1] is None:
         return X, None
     return X, np.concatenate([labels for _, labels in blocks])
+
+
+def test_quotation_marks_in_labels_are_those_of_pandas(tmp_path: Path) -> None:
+    words = ['say "aah"', "it's", '"', 'a""b', 'x"y', "a,b"] * 3
+    frame = pd.DataFrame({"x": range(len(words)), "y": words})
+    path = tmp_path / "rows.csv"
+    frame.to_csv(path, index=False)
+    X, labels = read(path)
+    assert X[:, 0].tolist() == frame["x"].tolist()
+    assert labels.tolist() == pd.read_csv(path)["y"].tolist() == words
+
+
+def test_marks_that_are_not_in_quotes_stay(tmp_path: Path) -> None:
+    _, labels = read(write(tmp_path, 'x,y\n1,a""b\n2,"a""b"\n3,a"b\n'))
+    assert labels.tolist() == ['a""b', 'a"b', 'a"b']
 
 
 def write(tmp_path: Path, text: str, name: str = "rows.csv") -> Path:

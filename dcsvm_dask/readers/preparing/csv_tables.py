@@ -27,7 +27,12 @@ from dcsvm_dask.readers.preparing.cells import (
 from dcsvm_dask.readers.preparing.records import QUOTE, end_of_records
 from dcsvm_dask.readers.preparing.words import tidy
 from dcsvm_dask.readers.source import BLOCK_BYTES, Reading
-from dcsvm_dask.readers.table import check_first_line, find_delimiter
+from dcsvm_dask.readers.table import (
+    TOO_FEW_REMEDY,
+    TOO_MANY_REMEDY,
+    check_first_line,
+    find_delimiter,
+)
 
 UNCLOSED = "has a cell whose quotation marks do not close"
 BLANK = 32
@@ -275,8 +280,11 @@ class CsvTable:
         columns = self._head.n_cells
         for line, cells in self._records():
             if len(cells) != columns:
-                count = "fewer" if len(cells) < columns else "more"
-                return InputError(f"{self.name}, line {line}: {count} than {columns} cells")
+                is_few = len(cells) < columns
+                count = "fewer" if is_few else "more"
+                remedy = TOO_FEW_REMEDY if is_few else TOO_MANY_REMEDY
+                where = f"{self.name}, line {line}"
+                return InputError(f"{where}: {count} than {columns} cells; {remedy}")
         return InputError(f"{self.name}: a line has {wrong[0]} cells, not {columns}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -88,14 +89,24 @@ def doubts(
 
 
 def spelled_alike(words: Iterable[Any]) -> str | None:
-    """Return the words that differ only by case or blanks, for a message; None without any."""
+    """Return the words that differ only by case, blanks or Unicode form, for a message.
+
+    An accented letter is one code point or two, and looks the same. None without any such words.
+    """
     groups = defaultdict(list)
     for word in words:
         if isinstance(word, str):
-            groups["".join(word.split()).casefold()].append(word)
-    alike = [" and ".join(map(repr, sorted(group))) for group in groups.values() if group[1:]]
+            composed = unicodedata.normalize("NFC", word)
+            groups["".join(composed.split()).casefold()].append(word)
+    alike = [" and ".join(_told_apart(group)) for group in groups.values() if group[1:]]
     more = f" and {len(alike) - SHOWN:,} more" if len(alike) > SHOWN else ""
     return ", ".join(alike[:SHOWN]) + more if alike else None
+
+
+def _told_apart(words: Sequence[str]) -> list[str]:
+    """Return words for a message, with escapes where they would look the same."""
+    same = len({unicodedata.normalize("NFC", word) for word in words}) < len(words)
+    return [ascii(word) if same else repr(word) for word in sorted(words)]
 
 
 def _alike(encoder: Encoder) -> str | None:
@@ -103,8 +114,8 @@ def _alike(encoder: Encoder) -> str | None:
     if alike is None:
         return None
     return (
-        f"the column {encoder.name!r} has categories that differ only by case or blanks: {alike}; "
-        "write them alike where they mean the same"
+        f"the column {encoder.name!r} has categories that differ only by case, blanks or Unicode "
+        f"form: {alike}; write them alike where they mean the same"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,10 @@ MOST_CATEGORIES = 1000
 """Of a column that becomes a feature for each."""
 MANY_CATEGORIES = 50
 """Above it "auto" leaves the choice to the user."""
-_COMMA = re.compile(r"[+-]?[\d.]*(,\d+)?")
+_COMMA = re.compile(r"[+-]?(\d*|\d{1,3}([. '\u2019\u00a0\u202f]\d{3})+)(,\d+)?([eE][+-]?\d+)?")
+"""Numbers whose comma begins the decimals, as --decimal , reads them."""
+_DOTTED = re.compile(r"\d+(\.\d+){2,}")
+"""Addresses and versions, such as 192.168.0.12, which are no numbers."""
 _POINT = re.compile(r"'[+-]?(\d*|\d{1,3}(,\d{3})+)\.\d+'")
 _EITHER_MARK = re.compile(r"[+-]?[\d.,]+")
 _CLEAR_POINT = r",.*\.|\.(\d{1,2}|\d{4,})$|^[+-]?0?\.\d+$"
@@ -299,6 +302,13 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
     commas = grouped and all(_COMMA.fullmatch(one) for one in facts.words)
     mixed = grouped and facts.point is not None and bool(_COMMA.fullmatch(word.strip("'")))
     numeric = mixed and all(_EITHER_MARK.fullmatch(one) for one in facts.words)
+    sample = None if commas or facts.point or choices.decimal == "," else _with_comma(facts.words)
+    if sample is not None:
+        raise InputError(
+            f"the column {name!r} holds numbers with decimal commas, such as {sample!r}: give "
+            f"--decimal , (in Python decimal=','), or --one-hot {_quoted(name)} where these are "
+            "categories"
+        )
     # Beside words (1) may be a word, too.
     if facts.n_numbers - facts.n_parentheses >= facts.n_wrong or commas or numeric:
         hint = ""
@@ -306,19 +316,37 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
             hint = f"; the column has {facts.point}, too: write all decimals with the same mark"
         elif commas:
             hint = "; give --decimal , where a comma begins the decimals"
+        elif any(map(str.isdigit, word)):
+            hint = (
+                "; write it as a number, or where such cells are categories give --one-hot "
+                f"{_quoted(name)}"
+            )
         words = () if commas or any(map(str.isdigit, word)) else tuple(facts.words)
         raise BadCellError(row, name, f"is not a number: {word}{hint}", words)
-    signed = all(map(_SIGNS.fullmatch, facts.words))
+    dotted = all(map(_DOTTED.fullmatch, facts.words))
+    signed = not dotted and all(map(_SIGNS.fullmatch, facts.words))
     few = not facts.has_many and len(facts.words) <= MANY_CATEGORIES
     if choices.auto and few and not signed:
         return _one_hot(facts, fill, shows)
-    raise InputError(f"the column {name!r} {_needs(facts, signed=signed)}")
+    units = not dotted and all(map(_UNITS.fullmatch, facts.words))
+    raise InputError(f"the column {name!r} {_needs(facts, numeric=signed or units)}")
 
 
-def _needs(facts: ColumnFacts, *, signed: bool) -> str:
+def _with_comma(words: Iterable[str]) -> str | None:
+    """Return a number with a decimal comma, if most of some words are such, perhaps with a sign."""
+    import pyarrow as pa
+
+    every = list(words)
+    numbers, _, _ = numbers_of(pa.array(every, pa.string()), ",")
+    found = [word for word, number in zip(every, numbers, strict=True) if not np.isnan(number)]
+    decimal = [word for word in found if "," in word]
+    return decimal[0] if decimal and 2 * len(found) > len(every) else None
+
+
+def _needs(facts: ColumnFacts, *, numeric: bool) -> str:
     """Return what a column of words holds, and what must be chosen for it."""
     name, sample = _quoted(facts.name), repr(next(iter(facts.words))[:40])
-    if signed or all(map(_UNITS.fullmatch, facts.words)):
+    if numeric:
         return (
             f"holds numbers with signs or units, such as {sample}: write them as plain numbers, or "
             f"give --drop {name}, or where they are categories --one-hot {name}"

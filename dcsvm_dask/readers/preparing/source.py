@@ -17,6 +17,7 @@ from dcsvm_dask.readers.columns import Expected, Layout, column_layout
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.preparing.cells import (
     empty_words,
+    filled,
     hint_for_words,
     in_parentheses,
     is_date,
@@ -404,6 +405,8 @@ class PreparedSource:
         return self.input_names
 
     def _labels_of(self, given: Any, rows: NDArray[np.int64]) -> NDArray[Any] | None:
+        import pyarrow as pa
+
         if self._y is not None:
             return np.asarray(self._y)[rows]
         if self._label is None:
@@ -412,6 +415,8 @@ class PreparedSource:
         if missing.any():
             first = int(rows[np.flatnonzero(missing)[0]])
             raise InputError(f"{self.name}{self._without_label(first)}")
+        if pa.types.is_decimal(given.type):
+            return filled(given.cast(pa.float64()))
         if is_number(given.type):
             return np.asarray(given.to_numpy(zero_copy_only=False))
         if is_date(given.type):

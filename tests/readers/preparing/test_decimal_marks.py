@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dcsvm_dask import api
@@ -55,3 +57,56 @@ def test_so_they_are_where_commas_begin_the_decimals(prices: list[str], tmp_path
 def test_dots_between_thousands_are_no_other_mark(tmp_path: Path) -> None:
     said = refused(tmp_path / "t.csv", ["1.250", "11,32", "850", "3,5"])
     assert said.endswith("'11,32'; give --decimal , where a comma begins the decimals")
+
+
+@pytest.mark.parametrize(
+    "prices",
+    [
+        ["55 670,00", "1 234,5", "7,25"],
+        ["55\u202f670,00", "1\u202f234,5", "7,25"],
+        ["1'234,50", "7,25", "-8,5"],
+        ["1,340000E+01", "2,0e-3", "5,567000E+02"],
+    ],
+    ids=["blanks", "narrow blanks", "apostrophes", "exponents"],
+)
+def test_thousands_and_exponents_are_no_words(prices: list[str], tmp_path: Path) -> None:
+    said = refused(tmp_path / "t.csv", prices)
+    assert said.endswith(f"{prices[0]!r}; give --decimal , where a comma begins the decimals")
+    how: dict[str, Any] = {"label": "sold", "decimal": ",", "scale": "none"}
+    data = api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", **how)
+    plain = [re.sub(r"[ '\u202f]", "", one).replace(",", ".") for one in prices]
+    np.testing.assert_allclose(data.rows.read(0, 3)[:, 0], [*map(float, plain)], rtol=1e-7)
+
+
+def test_addresses_are_words_that_one_hot_takes(tmp_path: Path) -> None:
+    addresses = ["192.168.0.12", "192.168.68.3", "10.0.0.1"]
+    said = refused(tmp_path / "t.csv", addresses)
+    assert "holds words (3 categories, such as '192.168.0.12')" in said
+    how: dict[str, Any] = {"label": "sold", "one_hot": "auto"}
+    data = api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", **how)
+    assert data.feature_names == [f"price={one}" for one in sorted(addresses)]
+
+
+@pytest.mark.parametrize("limit", ["<0.05", ">500", "12.5*", "~3", "8.79%"])
+def test_a_number_with_something_else_is_said_what_to_do_with(limit: str, tmp_path: Path) -> None:
+    said = refused(tmp_path / "t.csv", ["0.5", "0.7", "1.5", limit])
+    assert said.endswith(
+        f"line 5: column 1 ('price') is not a number: {limit!r}; write it as a number, or where "
+        "such cells are categories give --one-hot price"
+    )
+    how: dict[str, Any] = {"label": "sold", "one_hot": ["price"]}
+    assert api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", **how).n_features == 4
+
+
+@pytest.mark.parametrize("odd", ["k.A.", "11,06 %"])
+def test_decimal_commas_beside_a_word_or_with_a_sign(odd: str, tmp_path: Path) -> None:
+    prices = [f"{k},{k} %" if "%" in odd else f"{k},{k}" for k in range(1, 9)]
+    said = refused(tmp_path / "t.csv", [odd, *prices], one_hot="auto")
+    assert "the column 'price' holds numbers with decimal commas, such as '" in said
+    assert ": give --decimal , (in Python decimal=','), or --one-hot price where" in said
+    how: dict[str, Any] = {"label": "sold", "decimal": ",", "scale": "none"}
+    if odd == "k.A.":
+        how |= {"missing": "drop", "missing_words": [odd]}
+    data = api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", **how)
+    values = [float(one.rstrip(" %").replace(",", ".")) for one in prices]
+    np.testing.assert_allclose(data.rows.read(0, data.n_rows)[-8:, 0], values, rtol=1e-6)

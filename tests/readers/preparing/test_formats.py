@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from dcsvm_dask import api
@@ -276,3 +278,30 @@ def test_dots_of_targets_may_separate_thousands(tmp_path: Path) -> None:
         taken(path, tmp_path, task="regression", label="y")
     path.write_text(path.read_text() + "99.5,3.25\n")  # a decimal
     taken(path, tmp_path, task="regression", label="y", overwrite=True)
+
+
+@pytest.mark.parametrize("form", [{}, {"missing": "median"}], ids=["as they are", "prepared"])
+def test_decimals_of_parquet_are_numbers(form: dict[str, Any], tmp_path: Path) -> None:
+    kind = pa.decimal128(8, 2)
+    codes = pa.array(np.arange(N) % 2).cast(pa.decimal128(20, 0))
+    cells = {"a": pa.array(A).cast(kind), "b": pa.array(B).cast(kind), "y": codes}
+    pq.write_table(pa.table(cells), tmp_path / "t.parquet")
+    data = taken(tmp_path / "t.parquet", tmp_path, **form)
+    rows = data.rows.read(0, N)
+    np.testing.assert_allclose(rows, np.column_stack([A, B]), rtol=1e-6)
+    assert [*data.classes] == [0, 1]
+    assert data.read_codes(0, N).tolist() == [k % 2 for k in range(N)]
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (pa.array(["in", None] * (N // 2)), "row 1 .* has no label; leave rows without one out"),
+        (pa.array([b"in", b"out"] * (N // 2)), "labels of type binary .*; write them as numbers"),
+    ],
+    ids=["null", "bytes"],
+)
+def test_labels_of_parquet_that_are_none(labels: Any, said: str, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": pa.array(A), "y": labels}), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match=said):
+        taken(tmp_path / "t.parquet", tmp_path)

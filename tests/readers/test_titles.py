@@ -1,0 +1,110 @@
+"""Lines above and below the names of columns, row names, notes: each is told with its remedy."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dcsvm_dask import api
+from dcsvm_dask.errors import InputError
+
+N = 40
+RNG = np.random.default_rng(0)
+A = RNG.integers(0, 99, N) / 8
+FRAME = pd.DataFrame({"mass": A, "width": A[::-1], "kind": np.where(A > 6, "in", "out")})
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "t.csv"
+    path.write_text(text)
+    return path
+
+
+def refused(path: Path, **words: Any) -> str:
+    with pytest.raises(InputError) as error:
+        api.ingest(path, path.with_suffix(".zarr"), **{"label": "kind", **words})
+    return str(error.value)
+
+
+def check(path: Path, folder: Path, **words: Any) -> None:
+    """Check that a file is read as the table."""
+    data = api.ingest(path, folder / "d.zarr", label="kind", scale="none", **words)
+    np.testing.assert_array_equal(data.rows.read(0, N), FRAME[["mass", "width"]])
+    assert np.array(data.classes)[data.read_codes(0, N)].tolist() == FRAME["kind"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("above", "separator"),
+    [
+        ("Report of May,,\n,,\n", ","),
+        ("sep=;\n", ";"),
+        ("Logger X,serial 12\nstart 12:00\n\n", ","),
+        ("Some logger\n12\n", "\t"),
+    ],
+    ids=["sheet", "sep=", "titles", "tabs"],
+)
+@pytest.mark.parametrize("how", [{}, {"missing": "median"}], ids=["plain", "prepared"])
+def test_the_line_of_the_names_is_told_and_the_advice_works(
+    above: str, separator: str, how: dict[str, Any], tmp_path: Path
+) -> None:
+    path = written(tmp_path, above + FRAME.to_csv(index=False, sep=separator))
+    line = above.count("\n") + 1
+    said = refused(path, **how)
+    if f"tail -n +{line} FILE > NEW" not in said:
+        assert "remove the lines above the names of the columns, or begin them with #" in said
+    new = tmp_path / "new.csv"
+    new.write_bytes(subprocess.check_output(["tail", "-n", f"+{line}", str(path)]))
+    check(new, tmp_path, **how)
+
+
+def test_titles_among_blanks_are_told(tmp_path: Path) -> None:
+    above = "Logger X200 Serial 1234\nStart: 12:00\n\n"
+    table = FRAME.to_csv(index=False)
+    for how in ({}, {"missing": "median"}):
+        said = refused(written(tmp_path, above + table), **how)
+        assert "is no row of the table below it; remove the lines above the names" in said
+    check(written(tmp_path, "# Logger X200 Serial 1234\n# Start: 12:00\n\n" + table), tmp_path)
+
+
+@pytest.mark.parametrize("label", ["in", "kid"])
+def test_a_name_that_is_in_no_header_is_told_alone(label: str, tmp_path: Path) -> None:
+    said = refused(written(tmp_path, FRAME.to_csv(index=False)), label=label)
+    assert said.endswith(f"no column {label!r}; there are: mass, width, kind")
+
+
+@pytest.mark.parametrize("how", [{}, {"one_hot": "auto"}], ids=["plain", "prepared"])
+def test_row_names_of_r(how: dict[str, Any], tmp_path: Path) -> None:
+    header, *rows = FRAME.to_csv(index=False).splitlines()
+    named = "\n".join(f'"r{k}",{row}' for k, row in enumerate(rows))
+    said = refused(written(tmp_path, f"{header}\n{named}\n"), **how)
+    assert "line 2: more than 3 cells; " in said
+    assert said.endswith("such as the row names of R, put a name before those of line 1")
+    check(written(tmp_path, f"row,{header}\n{named}\n"), tmp_path, drop=["row"], **how)
+
+
+@pytest.mark.parametrize("how", [{}, {"one_hot": "auto"}], ids=["plain", "prepared"])
+def test_a_note_below_the_table(how: dict[str, Any], tmp_path: Path) -> None:
+    said = refused(written(tmp_path, FRAME.to_csv(index=False) + "Source: us\n"), **how)
+    assert said.endswith(
+        f"line {N + 2}: fewer than 3 cells; delete the line where it is no row of the table, such "
+        "as a note, or complete it"
+    )
+
+
+def test_quoted_names_between_blanks(tmp_path: Path) -> None:
+    header, *rows = FRAME.to_csv(index=False, sep=" ").splitlines()
+    quoted = " ".join(f'"{name}"' for name in header.split())
+    named = "\n".join(f'"{k}" {row}' for k, row in enumerate(rows, 1))
+    said = refused(written(tmp_path, f"{quoted}\n{named}\n"))
+    assert "write the table with commas between the cells (in R write.csv(..., row.names" in said
+
+
+@pytest.mark.parametrize("above", ["", "% by us\n\n%\n"])
+def test_arff_after_comments(above: str, tmp_path: Path) -> None:
+    said = refused(written(tmp_path, f"{above}@Relation r\n@attribute a numeric\n@data\n1\n"))
+    assert said.endswith("is an ARFF file: write its rows as CSV (scipy.io.arff reads it)")
