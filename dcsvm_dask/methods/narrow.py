@@ -42,5 +42,5 @@ def told_of_narrow(rho: Sequence[float], tol: float) -> str | None:
     return (
         f"the margin rho of {narrow} of {len(sizes)} SVMs is below tol={tol:g} (the smallest is "
         f"{sizes.min():.2g}), so that decision values may be off by more than the margin: give a "
-        "smaller tol, or another nu"
+        "smaller tol, or a larger nu"
     )

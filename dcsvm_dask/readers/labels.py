@@ -79,7 +79,7 @@ class LabelTable:
         if not _are_labels(labels):
             for row, value in enumerate(labels.tolist()):
                 if _is_missing(value):
-                    raise row_error(self.name, self.n_rows + row, f" has no label: {value!r:.60}")
+                    raise RowError(self.name, self.n_rows + row, f" has no label: {value!r:.60}")
             raise InputError(
                 f"{self.name}: labels of type {labels.dtype} are neither numbers nor strings"
             )

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import (
     Kernel,
     Rows,
@@ -36,7 +35,7 @@ from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.sums import brought_to_task
 from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
-from dcsvm_dask.tasks import Dual, Task
+from dcsvm_dask.tasks import Dual, Task, scale_of_decisions
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -183,9 +182,7 @@ def _decided(
     multiplier = size_multiplier(gradient, beta, at_end)
     if not task.has_classes:
         return NuSolution(found, multiplier, kernel_values)
-    rho = task.decision_scale(multiplier)
-    if rho <= 0.0:  # the classes' weighted means in the feature space meet
-        raise InputError("nu is too large: no margin separates the classes.")
+    rho = scale_of_decisions(task, multiplier)
     scaled = replace(
         found,
         beta=beta / rho,

@@ -19,7 +19,7 @@ from dcsvm_dask.tasks.classification import (
     svc_dual,
 )
 from dcsvm_dask.tasks.dual import Dual
-from dcsvm_dask.tasks.nu import NuClassification, NuRegression
+from dcsvm_dask.tasks.nu import NuClassification, NuRegression, scale_of_decisions
 from dcsvm_dask.tasks.one_class import OneClass
 from dcsvm_dask.tasks.quantiles import (
     Quantiles,
@@ -86,6 +86,7 @@ __all__ = [
     "make_task",
     "members_of",
     "output_names",
+    "scale_of_decisions",
     "score_text",
     "scores_in",
     "share_error",

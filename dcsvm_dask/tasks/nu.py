@@ -8,10 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.errors import InputError
 from dcsvm_dask.tasks.checking import check_nu
 from dcsvm_dask.tasks.classification import Classification
 from dcsvm_dask.tasks.dual import Dual
 from dcsvm_dask.tasks.regression import RealTargets, Regression
+from dcsvm_dask.tasks.task import Task
 
 Vector = NDArray[np.float64]
 
@@ -62,6 +64,30 @@ class NuClassification(Classification):
         """Return rho, the multiplier."""
         del bias
         return multiplier
+
+
+def scale_of_decisions(task: Task, multiplier: float) -> float:
+    """Return what the variables and the bias of a solution are divided by, above 0.
+
+    Parameters
+    ----------
+    task : Task
+    multiplier : float
+        Of the sum of sizes; see `Task.decision_scale`.
+
+    Raises
+    ------
+    InputError
+        If no margin separates the classes.
+    """
+    scale = task.decision_scale(multiplier)
+    if isinstance(task, NuClassification) and scale <= 0.0:
+        # The smaller nu, the larger the reduced convex hulls of the classes, which then meet.
+        raise InputError(
+            f"nu is {task.nu:g}, with which no margin separates the classes, since they overlap: "
+            "give a larger nu, or a kernel that tells them apart, such as rbf with a larger gamma."
+        )
+    return scale
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import sparse
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC, NuSVC, NuSVR, OneClassSVM
 
+from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCNuSVC, DCNuSVR, DCOneClassSVM
 from tests.marks import long
 
@@ -161,6 +163,20 @@ def test_novelties_are_found(rows: Any) -> None:
     scores = model.score_samples(X)
     assert roc_auc_score(y == 1, scores) > 0.95
     assert set(model.predict(X)) == {-1, 1}
+
+
+def test_classes_that_overlap_are_refused_with_a_larger_nu_as_the_remedy(
+    rows: Any, tmp_path: Path
+) -> None:
+    X, y = rows("magic", 600)
+    words: dict[str, Any] = {"kernel": "linear", "gamma": 1.0, "tol": 1e-5}
+    said = r"nu is 0\.01, with which no margin separates .* give a larger nu"
+    for run in (None, tmp_path / "run"):
+        with pytest.raises(InputError, match=said):
+            DCNuSVC(nu=0.01, run=run, **words).fit(X, y)
+    ours = DCNuSVC(nu=0.65, **words).fit(X, y)
+    expected = NuSVC(nu=0.65, **words).fit(X, y).decision_function(X)
+    np.testing.assert_allclose(ours.decision_function(X), expected, atol=1e-4 * np.ptp(expected))
 
 
 def test_weights_are_repeats(rows: Any) -> None:

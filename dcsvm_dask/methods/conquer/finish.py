@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.doubtful import always, codes_by_sign
 from dcsvm_dask.methods.isolated import isolation
 from dcsvm_dask.methods.problem import (
@@ -19,6 +18,7 @@ from dcsvm_dask.storage.dataset_sample import SampledDataSet
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
+from dcsvm_dask.tasks import scale_of_decisions
 
 
 def commit_model(run: RunFolder, attempt: Attempt, *, source: str) -> Record:
@@ -37,9 +37,7 @@ def commit_model(run: RunFolder, attempt: Attempt, *, source: str) -> Record:
     if isinstance(data, SampledDataSet):
         attempt.write("sampled", data.index)
     epsilon = point.record.get("epsilon", 0.0)
-    scale = problem.task.decision_scale(epsilon)
-    if scale <= 0.0:  # the classes' weighted means in the feature space meet
-        raise InputError("nu is too large: no margin separates the classes.")
+    scale = scale_of_decisions(problem.task, epsilon)
     bias = point.record["bias"] / scale
     model = write_machine(run, attempt, problem, point.read("beta")[0], bias, scale)
     # What nobody has measured of the whole problem is null.
