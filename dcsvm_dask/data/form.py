@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from dcsvm_dask.data.scan import Scan
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.columns import listed
 from dcsvm_dask.readers.labels import Label, LabelTable, class_of
 from dcsvm_dask.readers.lines import RowError
 from dcsvm_dask.readers.memory import check_bound
@@ -186,7 +187,12 @@ def test_codes(
         ours = label if known is None else train.labels[known]
         code = code_of.get(ours, 0 if positive is not None else -1)
         if code < 0:
-            said = f" has the label {label!r}, which does not occur in {train.name}"
-            raise RowError(table.name, first_row, said)
+            known_labels = listed([repr(one) for one in train.labels])
+            raise RowError(
+                table.name,
+                first_row,
+                f" has the label {label!r}, which does not occur in {train.name} ({known_labels}); "
+                "write it as it is there, or leave such rows out",
+            )
         out.append(code)
     return np.array(out, np.int32)

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import NO_LABEL
 
+_SAVE_NPZ = {"indices", "indptr", "format", "shape", "data"}
+"""Arrays that scipy.sparse.save_npz writes."""
+
 
 @dataclass(frozen=True)
 class ArchiveNames:
@@ -71,6 +74,12 @@ def archive_names(
             rows, is_sparse = base, True
             break
     else:
+        if data is None and set(names) >= _SAVE_NPZ:
+            raise InputError(
+                f"{path}: is a sparse matrix of scipy.sparse.save_npz, which has no labels: in "
+                "Python give (scipy.sparse.load_npz(FILE), y), or write svmlight text by "
+                "sklearn.datasets.dump_svmlight_file"
+            )
         wanted = bases[0] if data is None else data
         raise InputError(
             f"{path}: no array {wanted}; there are: {shown} (--data NAME says which one holds the "

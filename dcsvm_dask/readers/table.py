@@ -165,6 +165,9 @@ def find_delimiter(path: str, line: str, decimal: str = ".") -> str:
         base = base.removesuffix(ending)
     if base.endswith(".tsv"):
         return "\t"
+    bare = re.sub('"[^"]*"', "", line)
+    if "\t" not in bare and bare.count(";") > bare.count(",") > 0:
+        return ";"  # commas are in names, such as "Size, cm", or begin decimals
     for delimiter in _MARKS:
         if delimiter in line and delimiter != decimal:
             return delimiter

@@ -281,7 +281,10 @@ class Preparation:
         code = class_of(label, self.classes)
         if code is None:
             known = ", ".join(repr(c) for c in self.classes)
-            raise refused(f": the label {label!r} does not occur in the training data ({known})")
+            raise refused(
+                f": the label {label!r} does not occur in the training data ({known}); write it as "
+                "it is there, or leave such rows out"
+            )
         return code
 
 

@@ -94,12 +94,17 @@ def test_rows_that_are_left_out_are_counted(tmp_path: Path) -> None:
 def test_labels_that_the_training_rows_do_not_have(tmp_path: Path) -> None:
     path, line = written(tmp_path, "plain", with_bad(list("ab" * 30), "c"))
     train = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": list("ab" * 30)})
-    said = rf"t\.csv, line {line}: the column 'y' has the label 'c', which does not occur in the"
+    said = (
+        rf"t\.csv, line {line}: the column 'y' has the label 'c', which does not occur in the .* "
+        r"\('a', 'b'\); write it as it is there, or leave such rows out"
+    )
     with pytest.raises(InputError, match=said):
         ingest(train, tmp_path / "d.zarr", label="y", test=path)
     data = ingest(train, tmp_path / "d.zarr", label="y")
     run = api.train(data.place, tmp_path / "run")
-    said = rf"t\.csv, line {line}: the label 'c' does not occur in the training data \('a', 'b'\)"
+    said = (
+        rf"t\.csv, line {line}: the label 'c' does not occur in the training data \('a', 'b'\); wr"
+    )
     with pytest.raises(InputError, match=said):
         run.evaluate(path)
 

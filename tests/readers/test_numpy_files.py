@@ -13,7 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 import zarr
 from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
 
+from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers import csr, numpy_files, zarr_files
 from dcsvm_dask.readers.files import open_bytes
@@ -280,3 +282,16 @@ def test_parquet_that_is_refused(columns: Any, said: str, tmp_path: Path) -> Non
     with pytest.raises(InputError, match=said) as caught:
         read(path)
     assert str(path) in str(caught.value)
+
+
+def test_a_matrix_of_save_npz_is_told_and_the_advice_works(tmp_path: Path) -> None:
+    X = sparse.random_array((30, 4), density=0.5, rng=0, format="csr")
+    y = np.arange(30) % 2
+    sparse.save_npz(tmp_path / "m.npz", X)
+    with pytest.raises(InputError, match=r"save_npz, which has no labels: .*load_npz\(FILE\), y"):
+        ingest(tmp_path / "m.npz", tmp_path / "d.zarr")
+    data = ingest((sparse.load_npz(tmp_path / "m.npz"), y), tmp_path / "d.zarr")
+    np.testing.assert_allclose(data.rows.read(0, 30).toarray(), X.toarray(), rtol=1e-6)
+    dump_svmlight_file(X, y, str(tmp_path / "m.svm"))
+    text = ingest(tmp_path / "m.svm", tmp_path / "t.zarr", scale="none", sparse=False)
+    np.testing.assert_allclose(text.rows.read(0, 30), X.toarray(), rtol=1e-6)

@@ -108,3 +108,20 @@ def test_quoted_names_between_blanks(tmp_path: Path) -> None:
 def test_arff_after_comments(above: str, tmp_path: Path) -> None:
     said = refused(written(tmp_path, f"{above}@Relation r\n@attribute a numeric\n@data\n1\n"))
     assert said.endswith("is an ARFF file: write its rows as CSV (scipy.io.arff reads it)")
+
+
+@pytest.mark.parametrize("how", [{}, {"missing": "median"}], ids=["plain", "prepared"])
+def test_a_comma_in_a_name_does_not_separate(how: dict[str, Any], tmp_path: Path) -> None:
+    text = FRAME.to_csv(index=False, sep=";").replace("width", "width, mm", 1)
+    path = written(tmp_path, text)
+    data = api.ingest(path, tmp_path / "d.zarr", scale="none", **how)
+    assert data.feature_names == ["mass", "width, mm"]
+    np.testing.assert_array_equal(data.rows.read(0, N), FRAME[["mass", "width"]])
+    path.write_text(text.replace(".", ","))
+    assert "give --decimal , where a comma begins the decimals" in refused(path, **how)
+
+
+def test_semicolons_in_quotes_do_not_separate(tmp_path: Path) -> None:
+    text = FRAME.to_csv(index=False).replace("width", '"width; in; mm; of; one"', 1)
+    data = api.ingest(written(tmp_path, text), tmp_path / "d.zarr", scale="none")
+    assert data.feature_names == ["mass", "width; in; mm; of; one"]

@@ -302,10 +302,11 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
     commas = grouped and all(_COMMA.fullmatch(one) for one in facts.words)
     mixed = grouped and facts.point is not None and bool(_COMMA.fullmatch(word.strip("'")))
     numeric = mixed and all(_EITHER_MARK.fullmatch(one) for one in facts.words)
-    sample = None if commas or facts.point or choices.decimal == "," else _with_comma(facts.words)
-    if sample is not None:
+    clear = commas or facts.point is not None or choices.decimal == ","
+    comma = None if clear else _with_comma(facts.words)
+    if comma is not None:
         raise InputError(
-            f"the column {name!r} holds numbers with decimal commas, such as {sample!r}: give "
+            f"the column {name!r} holds numbers with decimal commas, such as {comma!r}: give "
             f"--decimal , (in Python decimal=','), or --one-hot {_quoted(name)} where these are "
             "categories"
         )
