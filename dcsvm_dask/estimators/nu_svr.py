@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.in_memory import start_blocks
 from dcsvm_dask.estimators.regressors import KernelRegressor
@@ -30,7 +32,7 @@ class DCNuSVR(KernelRegressor):
     nu : float, default 0.5
         In (0, 1].
     C : float, default 1.0
-        Penalty of errors, above 0.
+        Penalty of errors, above 0 and finite.
     kernel, degree, gamma, coef0, tol, max_iter, inner, cache_size, shrinking, verbose, \
 warm_start, stop_at, time_budget, run, client, callbacks, random_state, n_jobs
         As `DCSVR` has them.
@@ -93,6 +95,11 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
 
     def _check(self) -> None:
         super()._check()
+        if math.isinf(self.C):
+            raise InputError(
+                "C is inf, and rows outside of the tube, which nu allows, would cost inf: "
+                "give a finite C, or DCSVR with C=np.inf and the epsilon that no row may exceed."
+            )
         checking.check_flags(self, "warm_start")
         check_nu(self.nu)
 

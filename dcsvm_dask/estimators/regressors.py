@@ -151,7 +151,7 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
             If it is not solved to `tol` within `max_iter` steps.
         """
         self._fit(X, y, sample_weight)
-        warned.warn_unsolved([self.fit_status_ == 0], self.tol, self.max_iter)
+        warned.warn_unsolved([self.fit_status_ == 0], self.tol, self.max_iter, C=self.C)
         return self
 
     @whole_or_as_before

@@ -253,7 +253,7 @@ class DCSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
         self._fit(X, y, sample_weight)
         if not self.level_:
             solved = (self.violation_ <= self.tol).tolist()
-            warned.warn_unsolved(solved, self.tol, self.max_iter)
+            warned.warn_unsolved(solved, self.tol, self.max_iter, C=self.C)
         return self
 
     @whole_or_as_before

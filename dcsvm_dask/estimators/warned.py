@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import warnings
 from collections.abc import Iterable
@@ -21,7 +22,7 @@ from dcsvm_dask.methods.narrow import told_of_narrow
 from dcsvm_dask.solvers import Solution
 
 
-def warn_unsolved(solved: list[bool], tol: float, max_iter: int = -1) -> None:
+def warn_unsolved(solved: list[bool], tol: float, max_iter: int = -1, *, C: float = 1.0) -> None:
     """Warn the caller of `fit` of SVMs that are not solved to the tolerance.
 
     Parameters
@@ -30,6 +31,8 @@ def warn_unsolved(solved: list[bool], tol: float, max_iter: int = -1) -> None:
     tol : float
     max_iter : int, default -1
         The limit of steps of an estimator that is LIBSVM's; -1: there is none.
+    C : float, default 1.0
+        With an infinite one there may be no solution.
     """
     missed = solved.count(False)
     if missed:
@@ -41,6 +44,8 @@ def warn_unsolved(solved: list[bool], tol: float, max_iter: int = -1) -> None:
             f"{missed} of {len(solved)} SVMs are not solved to tol={tol}: raise max_iter (or "
             "tol), or scale the features."
         )
+        if C == math.inf:  # noqa: SIM300
+            said += " With C=inf there is no solution where a row has to err: give a finite C."
         warnings.warn(said, ConvergenceWarning, stacklevel=callers_level())
 
 

@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC, NuSVC, NuSVR, OneClassSVM
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import DCNuSVC, DCNuSVR, DCOneClassSVM
+from dcsvm_dask.estimators import DCSVR, DCNuSVC, DCNuSVR, DCOneClassSVM
 from tests.marks import long
 
 
@@ -177,6 +177,17 @@ def test_classes_that_overlap_are_refused_with_a_larger_nu_as_the_remedy(
     ours = DCNuSVC(nu=0.65, **words).fit(X, y)
     expected = NuSVC(nu=0.65, **words).fit(X, y).decision_function(X)
     np.testing.assert_allclose(ours.decision_function(X), expected, atol=1e-4 * np.ptp(expected))
+
+
+def test_nu_svr_refuses_infinite_penalties_as_the_peer(rows: Any) -> None:
+    X, z = rows("cadata", 200)
+    z = (z - z.mean()) / z.std()
+    with pytest.raises(ValueError, match="not finite"):
+        NuSVR(C=np.inf).fit(X, z)
+    with pytest.raises(InputError, match=r"C is inf.*: give a finite C, or DCSVR with C=np\.inf"):
+        DCNuSVR(C=np.inf).fit(X, z)
+    tube = DCSVR(C=np.inf, epsilon=0.1, tol=1e-6).fit(X, z)
+    assert np.abs(tube.predict(X) - z).max() <= 0.1 + 1e-5
 
 
 def test_weights_are_repeats(rows: Any) -> None:

@@ -176,6 +176,14 @@ def test_what_is_not_fitted_says_so(kind: Any, noise: Any) -> None:
         fitted.predict(noise[0][:, :3])
 
 
+def test_an_infinite_cost_without_a_solution_is_told_of_a_finite_one(noise: Any) -> None:
+    X, y = noise
+    with pytest.warns(ConvergenceWarning, match="With C=inf there is no solution .* a finite C"):
+        DCSVC(C=np.inf, kernel="linear", max_iter=1000).fit(X, y)
+    with pytest.warns(ConvergenceWarning, match=r"or scale the features\.$"):
+        DCSVC(C=100.0, kernel="linear", max_iter=10).fit(X, y)
+
+
 @pytest.mark.parametrize(
     "estimator", [DCSVC(C=100.0, max_iter=3), LinearDCSVC(dual=True, max_iter=1)]
 )
