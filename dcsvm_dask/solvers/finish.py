@@ -155,6 +155,8 @@ def _solver(
         inverse = np.asarray(np.linalg.pinv(system, rcond=_DEPENDENT, hermitian=True), np.float64)
 
     def solve(slope: Vector) -> Vector:
+        if equality:  # what all share is the bias: beside tiny kernel values it would be huge
+            slope = slope - slope.mean()
         right = np.zeros(m + equality)
         right[:m] = -slope / size
         if inverse is not None:

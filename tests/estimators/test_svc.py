@@ -317,3 +317,15 @@ def test_many_rows_predicted_in_float32_get_the_labels_of_float64(problem: Probl
     np.testing.assert_allclose(ours.decision_function(rows)[: len(X)], few, rtol=0, atol=1e-4)
     labels = np.concatenate([ours.predict(X[at : at + 500]) for at in range(0, len(X), 500)])
     np.testing.assert_array_equal(ours.predict(rows), np.tile(labels, 2))
+
+
+def test_tiny_kernel_values_keep_the_sum_of_the_variables(
+    shared_data: Callable[[str], Any],
+) -> None:
+    X = 1e-8 * shared_data("phishing")["X_train"][:100].astype(np.float64)
+    y = np.r_[1, 1, np.zeros(98, int)]
+    words: dict[str, Any] = {"C": 82.0, "tol": 1e-4, "class_weight": {0: 7.76}}
+    ours = DCSVC(kernel=lambda A, B: A @ B.T, **words).fit(X, y)
+    peer = SVC(kernel=lambda A, B: A @ B.T, **words).fit(X, y)
+    assert abs(ours.dual_coef_.sum()) <= 1e-12 * np.abs(ours.dual_coef_).sum()
+    assert np.abs(ours.dual_coef_).sum() == pytest.approx(np.abs(peer.dual_coef_).sum())
