@@ -125,3 +125,16 @@ def test_semicolons_in_quotes_do_not_separate(tmp_path: Path) -> None:
     text = FRAME.to_csv(index=False).replace("width", '"width; in; mm; of; one"', 1)
     data = api.ingest(written(tmp_path, text), tmp_path / "d.zarr", scale="none")
     assert data.feature_names == ["mass", "width; in; mm; of; one"]
+
+
+def test_a_header_that_is_repeated_is_told_once(tmp_path: Path) -> None:
+    text = FRAME.to_csv(index=False)
+    path = written(tmp_path, text + text)
+    message = refused(path)
+    line = len(text.splitlines()) + 1
+    assert message == (
+        f"{path}, line {line}: column 1 ('mass') is the name of the column again; leave out lines "
+        "that repeat the header"
+    )
+    header, *rows = (text + text).splitlines()
+    check(written(tmp_path, "\n".join([header, *(one for one in rows if one != header)])), tmp_path)

@@ -44,6 +44,7 @@ MANY_CATEGORIES = 50
 """Above it "auto" leaves the choice to the user."""
 _COMMA = re.compile(r"[+-]?(\d*|\d{1,3}([. '\u2019\u00a0\u202f]\d{3})+)(,\d+)?([eE][+-]?\d+)?")
 """Numbers whose comma begins the decimals, as --decimal , reads them."""
+HEADER_AGAIN = "is the name of the column again; leave out lines that repeat the header"
 _DOTTED = re.compile(r"\d+(\.\d+){2,}")
 """Addresses and versions, such as 192.168.0.12, which are no numbers."""
 _POINT = re.compile(r"'[+-]?(\d*|\d{1,3}(,\d{3})+)\.\d+'")
@@ -312,6 +313,8 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
         )
     # Beside words (1) may be a word, too.
     if facts.n_numbers - facts.n_parentheses >= facts.n_wrong or commas or numeric:
+        if word == repr(name):
+            raise BadCellError(row, name, HEADER_AGAIN)
         hint = ""
         if mixed:
             hint = f"; the column has {facts.point}, too: write all decimals with the same mark"

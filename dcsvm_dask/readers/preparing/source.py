@@ -32,6 +32,7 @@ from dcsvm_dask.readers.preparing.csv_tables import CsvTable
 from dcsvm_dask.readers.preparing.doubts import NaCells, doubts
 from dcsvm_dask.readers.preparing.encoders import NUMBER, BadCellError, Encoder
 from dcsvm_dask.readers.preparing.learning import (
+    HEADER_AGAIN,
     ColumnFacts,
     check_kept,
     encoder_of,
@@ -273,6 +274,8 @@ class PreparedSource:
             try:
                 encoder = encoder_of(one, choices)
             except BadCellError as error:
+                if error.problem == HEADER_AGAIN:  # so it is in all columns
+                    raise self._refused(error, error.row) from error
                 errors.append(str(self._refused(error, error.row)).removeprefix(self.name))
                 wrong.append(one.name)
                 words |= dict.fromkeys(error.words)
