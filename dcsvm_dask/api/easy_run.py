@@ -175,7 +175,7 @@ def easy(
                     _read(source, folder, asked, words, own, say)
             follow = shown(quiet=quiet, progress=progress, since=clock.since)
             how = {"quiet": True, "report": report, "callbacks": follow}
-            return _carried(folder, own, seed, clock, execution, say, how)
+            return _search_and_train(folder, own, seed, clock, execution, say, how)
         except KeyboardInterrupt as error:
             if not folder.state:
                 raise
@@ -216,7 +216,7 @@ def _read(
     folder.write(state=SEARCHING)
 
 
-def _carried(
+def _search_and_train(
     folder: EasyFolder,
     own: dict[str, Any],
     seed: int,
@@ -252,14 +252,7 @@ def _carried(
     found = EasySearch(folder, data, usual, own["scoring"], clock, say).run(C, gamma)
     best = choose(found)
     folder.write(state=TRAINING)
-    largest = max(data.counts) / data.n_rows if score == "accuracy" else None
-    wide: list[str] = []
-    if is_constant(best.score, best.error, largest):
-        say(f"warning: {NO_BETTER}")
-    elif wide := [name for name, _ in edges(found, best)]:
-        say(f"warning: {told_of_edges(wide)}")
-    if not best.solved:
-        say("warning: the best candidate was not solved in the search's steps: it may take long")
+    wide = _warn_of_best(found, best, data, score, say)
     seconds = training_seconds(best, data.n_rows, FOLDS)
     late = clock.spent() + seconds > clock.total
     cut = ", beyond --minutes, which do not cut it off; after Ctrl-C the same command goes on"
@@ -295,6 +288,21 @@ def _carried(
     }
     folder.write(state=COMPLETE, figures=figures)
     return EasyRun(run.folder, figures)
+
+
+def _warn_of_best(
+    found: list[Scored], best: Scored, data: DataSet, score: str, say: Any
+) -> list[str]:
+    """Say what is doubtful about the best candidate; return the parameters to search further in."""
+    largest = max(data.counts) / data.n_rows if score == "accuracy" else None
+    wide: list[str] = []
+    if is_constant(best.score, best.error, largest):
+        say(f"warning: {NO_BETTER}")
+    elif wide := [name for name, _ in edges(found, best)]:
+        say(f"warning: {told_of_edges(wide)}")
+    if not best.solved:
+        say("warning: the best candidate was not solved in the search's steps: it may take long")
+    return wide
 
 
 def _compiled_for(training: Training, data: DataSet) -> tuple[str, ...]:

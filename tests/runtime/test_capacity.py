@@ -21,6 +21,7 @@ from dcsvm_dask.methods.plan import plan
 from dcsvm_dask.methods.registry import METHODS
 from dcsvm_dask.methods.settings import CAPS
 from dcsvm_dask.pipeline.training import Training
+from dcsvm_dask.runtime import capacity
 from dcsvm_dask.runtime.capacity import (
     FEWER_THREADS,
     LEAST_BLOCK_CAP,
@@ -167,9 +168,13 @@ def test_sizes_that_were_lowered_are_told_as_the_options_that_give_them() -> Non
         assert chosen_sizes(settings, fit_caps(settings, GOALS, COVTYPE, available)) == said
 
 
-def test_what_is_chosen_by_memory_does_not_hang_on_the_number_of_workers() -> None:
-    assert memory_of_core() == memory_of_core()
-    assert memory_of_workers(None, 1) >= memory_of_core()
+def test_what_is_chosen_by_memory_follows_from_the_cores_and_not_from_the_workers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(capacity, "_memory_of_machine", lambda: 8 << 30)
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    assert memory_of_core() == 2 << 30
+    assert [memory_of_workers(None, n) for n in (0, 1, 2)] == [8 << 30, 8 << 30, 4 << 30]
 
 
 def test_tasks_side_by_side_in_a_process_share_its_memory(
