@@ -20,8 +20,7 @@ class Balance:
 
     pairs_within: float
     """Share of pairs of different rows inside a block, which is the cost of solving every block
-    over
-    that of solving the whole at once (the sum of n_b^2 over n^2)."""
+    over that of solving the whole at once (the sum of n_b^2 over n^2)."""
 
     effective_blocks: float
     """Number of equal blocks with the same share of pairs: 1 / pairs_within, at most n_blocks."""

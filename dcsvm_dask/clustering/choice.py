@@ -178,10 +178,9 @@ def choose_partition(
     share of pairs of rows in one block: the first bounds the error of the level (Theorem 1; mass
     between blocks that is small relative to the rows' own kernel values does not count), the second
     is the work of solving the blocks. The partition of the smallest cost is chosen; of those that
-    the
-    sample cannot distinguish from it (two standard errors, and at most 10 %) the one with the
-    cheapest
-    labels. Few clusters with little mass between them are searched again until there is none.
+    the sample cannot distinguish from it (two standard errors, and at most 10 %) the one with the
+    cheapest labels. Few clusters with little mass between them are searched again until there is
+    none.
 
     Parameters
     ----------

@@ -41,8 +41,7 @@ class KernelPartition(Partition):
 
     Products are computed in float32. A row whose two nearest centres differ by no more than the
     possible rounding is decided in float64, and if need be in a product of its own, so that no
-    label
-    depends on other rows.
+    label depends on other rows.
 
     Parameters
     ----------
@@ -92,8 +91,7 @@ class KernelPartition(Partition):
         n_starts: int = 3,
     ) -> KernelPartition:
         """Run kernel k-means on max(1000, 20 n_clusters) rows of X, at most 3,000, or on all if it
-        has
-        fewer.
+        has fewer.
 
         Parameters
         ----------

@@ -17,8 +17,7 @@ class Partition(ABC):
 
     Training and early prediction use the same object. The label of a row depends on that row
     only: neither on other rows nor on the chunks of a data set. Of equally near centres the one
-    with
-    the lowest index is chosen.
+    with the lowest index is chosen.
     """
 
     rule: ClassVar[str]

@@ -43,8 +43,7 @@ def count_distinct(read: Callable[[int, int], Hashes], n: int, level: int = 0) -
     """Return the number of distinct hashes, in bounded memory and linear time.
 
     More hashes than a batch are distributed to buckets on disk by some of their bits, in one pass;
-    each
-    bucket is then counted, or distributed again by other bits.
+    each bucket is then counted, or distributed again by other bits.
 
     Parameters
     ----------

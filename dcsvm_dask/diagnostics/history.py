@@ -34,15 +34,14 @@ def history(status: dict[str, Any]) -> list[dict[str, Any]]:
     list of dict
         Each has ``stage``, ``level`` and ``round`` (numbers, None where the stage is no level or no
         round), ``time`` (of the commit, seconds since 1970), ``seconds`` (of the stage),
-        ``elapsed``
-        (seconds of work up to its end, of all processes that ran it), ``objective`` and ``gap`` (of
-        the whole problem; at levels estimates, with the standard errors ``objective_error`` and
-        ``gap_error``), ``violation``, ``n_support`` and ``n_bounded`` (support vectors at C),
-        ``moved`` (alphas that a round changed), ``primal_objective`` (which the gap lies above the
-        dual one), ``passes`` (over the rows, of linear methods), and the scores on held-out rows:
-        ``accuracy``, or those of the run's task, such as ``r2``, ``pinball`` or ``auc``. A figure
-        that was not measured is None: rounds of refinement measure gap and violation of the support
-        vectors' problem only.
+        ``elapsed`` (seconds of work up to its end, of all processes that ran it), ``objective`` and
+        ``gap`` (of the whole problem; at levels estimates, with the standard errors
+        ``objective_error`` and ``gap_error``), ``violation``, ``n_support`` and ``n_bounded``
+        (support vectors at C), ``moved`` (alphas that a round changed), ``primal_objective`` (which
+        the gap lies above the dual one), ``passes`` (over the rows, of linear methods), and the
+        scores on held-out rows: ``accuracy``, or those of the run's task, such as ``r2``,
+        ``pinball`` or ``auc``. A figure that was not measured is None: rounds of refinement measure
+        gap and violation of the support vectors' problem only.
     """
     stages = status["stages"]
     keys = known_keys(r for name, r in stages.items() if kind_of(name).judges) or ("accuracy",)

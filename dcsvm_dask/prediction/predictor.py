@@ -137,8 +137,7 @@ class Predictor:
         -------
         ndarray, float64
             Shape (n,). For more than two classes shape (n, n_classes): the votes for each class
-            plus
-            a confidence of less than half a vote, as in SVC for "ovr"; for a run with
+            plus a confidence of less than half a vote, as in SVC for "ovr"; for a run with
             ``multiclass="ovr"`` the decision values of one-vs-rest.
 
         Raises
@@ -323,8 +322,7 @@ class Predictor:
         format : {"libsvm", "onnx"}
             Both are for models that are a single sum of kernel values. With "libsvm" the scaling is
             written beside the model file as a range file of svm-scale, ``FILE.range``. The ONNX
-            graph
-            scales rows: input ``rows``, float32, shape (N, n_features); outputs ``label`` and
+            graph scales rows: input ``rows``, float32, shape (N, n_features); outputs ``label`` and
             ``decision``, shape (N,), or ``prediction`` of targets.
         overwrite : bool, default False
             Whether existing files are replaced.
@@ -361,12 +359,9 @@ class Predictor:
         """Write a smaller model into a new run folder, which predicts faster.
 
         Support vectors are removed one by one, the least important first, and the coefficients of
-        the
-        others are fitted again, as long as no decision value of a sample changes by more than the
-        bound;
-        see `dcsvm_dask.models.compression.compress`. The new run predicts, is evaluated and
-        exported like
-        any other. A local kernel (a large gamma) allows little compression.
+        the others are fitted again, as long as no decision value of a sample changes by more than
+        the bound; see `dcsvm_dask.models.compression.compress`. The new run predicts, is evaluated
+        and exported like any other. A local kernel (a large gamma) allows little compression.
 
         Parameters
         ----------
@@ -403,8 +398,7 @@ class Predictor:
         ------
         InputError
             If the run has no model of the whole problem that is a single sum of values of a
-            positive
-            semi-definite kernel, `out` is not empty, or a parameter is outside its range.
+            positive semi-definite kernel, `out` is not empty, or a parameter is outside its range.
         """
         choice = self._choose(None, 0, "float32")
         return compressing.compress_run(

@@ -96,8 +96,7 @@ def column_layout(
         Names of the columns, where they have any.
     label : str, int or None
         Name or position of the label of a training table; positions are from 0, or negative from
-        the
-        end.
+        the end.
     expected : Expected, optional
         Columns of the training table, for a later table.
     drop : sequence of str

@@ -208,8 +208,7 @@ def finish_block(
 
     They are float32 where that represents their values exactly, else float64, since rows that are
     scaled are rounded after that. Sparse rows get sorted indices, without repeats and without
-    stored
-    zeros; -0.0 becomes 0.0.
+    stored zeros; -0.0 becomes 0.0.
 
     Parameters
     ----------

@@ -189,8 +189,7 @@ def _has_names(cells: list[str], expected: Expected) -> bool:
     """Return whether a line has the names of all features.
 
     Names may be numbers, as those of a frame that was made from an array: then a line of values is
-    a
-    header only if it has all names in order and nothing else but the label.
+    a header only if it has all names in order and nothing else but the label.
     """
     wanted = list(expected.names or ())
     if not wanted or not set(wanted) <= set(cells):

@@ -36,8 +36,7 @@ from dcsvm_dask.storage.node import Record
 
 Message = dict[str, Any]
 """An event as it is sent through Dask: its ``kind``, the ``run``, the ``time``, and the fields of
-the
-event of that kind."""
+the event of that kind."""
 
 
 INTERRUPTED = "stopped from the keyboard"

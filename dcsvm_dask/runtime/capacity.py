@@ -193,10 +193,8 @@ def fit_caps(
     """Return settings with the largest blocks, working sets and method options that fit a worker.
 
     These sizes shape the result, so they are functions of data and parameters: more memory than
-    needed
-    changes nothing. Where memory is too small, smaller sizes are chosen once, before a run begins,
-    and
-    are then parameters of the run. Where no sizes fit, the smallest are returned.
+    needed changes nothing. Where memory is too small, smaller sizes are chosen once, before a run
+    begins, and are then parameters of the run. Where no sizes fit, the smallest are returned.
 
     Parameters
     ----------

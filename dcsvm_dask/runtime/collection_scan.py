@@ -158,8 +158,7 @@ class CollectionScan:
         """Return tasks that sum the rows of blocks, and the keys of the sums.
 
         The blocks are those in which one table in memory is read, independent of the partitions:
-        sums over
-        other blocks would be rounded differently.
+        sums over other blocks would be rounded differently.
         """
         n, source = sum(sizes), self.source
         row = 8 + 8 * int(self.nnz / n) if source.is_sparse else 4 * self.n_features

@@ -87,8 +87,7 @@ def submit(client: Any, graph: HighLevelGraph, last: Hashable) -> Any:
     The caller's annotations (`dask.annotate`: priority, workers, resources, retries, a span) are
     applied to all tasks. On a shared scheduler, tasks of one priority begin in the order of their
     graphs, and those of a graph in the order of `in_turn`. Given as priorities, that order would
-    put
-    them before or behind the tasks of all others.
+    put them before or behind the tasks of all others.
 
     Parameters
     ----------

@@ -104,8 +104,7 @@ class WorkerWatch:
         ----------
         workers : mapping
             The scheduler's description of each worker. A worker is silent if its last heartbeat is
-            the
-            same for a long time on the clock of this host, since clocks of hosts differ.
+            the same for a long time on the clock of this host, since clocks of hosts differ.
         """
         self.follow(workers)
         now = time.monotonic()

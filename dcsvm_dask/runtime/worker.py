@@ -62,8 +62,7 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
     ----------
     shield : bool
         Whether the workers belong to a local cluster: these share the terminal of the client, so
-        they
-        ignore SIGINT, and its Numba cache, which the client has filled before.
+        they ignore SIGINT, and its Numba cache, which the client has filled before.
     threads : int, default 0
         Threads of a task that runs while no other does; 0: those of the worker.
     run : BegunBy, optional

@@ -12,8 +12,7 @@ OF_ONE_HOST = {
     *("xfs", "zfs"),
 }
 """File systems that only one host mounts. Others, such as NFS, SMB, Lustre or FUSE, may be mounted
-by
-several, each with its own cache of folders."""
+by several, each with its own cache of folders."""
 
 
 def is_shared(folder: str) -> bool:

@@ -196,8 +196,7 @@ class Location:
         ----------
         sealed : bool, default False
             Whether it must have the checksum that `seal` adds. A checksum is verified in any case
-            and
-            left out of the result.
+            and left out of the result.
 
         Raises
         ------

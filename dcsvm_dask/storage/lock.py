@@ -343,8 +343,7 @@ def check_claim(place: Location, name: str, what: str = "run") -> None:
     """Check that a claim still owns its folder; any process on any host may call this.
 
     While another process asks for the folder this waits: that process withdraws its claim, or
-    deletes
-    this one.
+    deletes this one.
 
     Parameters
     ----------

@@ -235,8 +235,7 @@ class RunNodes:
         """Release nodes, given their commit objects.
 
         The records are written first, then the commit objects are deleted, then the arrays: after a
-        kill
-        in between nodes are complete, or arrays are left to delete.
+        kill in between nodes are complete, or arrays are left to delete.
         """
         home = self.stage(stage)
         keys = [f"{value['attempt']}/{key}" for value in found.values() for key in value["keys"]]
@@ -251,8 +250,7 @@ class RunNodes:
         """Move the records of superseded stages into one object, so that rounds leave no files.
 
         They are copied before they are deleted, so a kill in between leaves both. Stages with kept
-        arrays
-        are not moved, so that a user can delete a damaged one with its commit.
+        arrays are not moved, so that a user can delete a damaged one with its commit.
         """
         found = {stage: here for stage in stages if (here := self._released_here(stage))}
         if not found:

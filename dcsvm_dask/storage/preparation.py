@@ -173,8 +173,7 @@ class Preparation:
 
     def scales_like(self, data: DataSet, features: list[int] | None = None) -> bool:
         """Return whether rows of a data set, or some of their features, have the scaling of
-        training
-        rows.
+        training rows.
         """
         mine, other = self.scaling, data.scaling
         if other is not None and features is not None:

@@ -52,8 +52,7 @@ class RunFolder(RunNodes):
         The folder.
     header : dict
         The content of ``run.json``: ``settings`` (they shape committed stages), ``goals`` (may
-        change
-        between resumes), ``data``, ``versions`` and ``result_version``.
+        change between resumes), ``data``, ``versions`` and ``result_version``.
     owner : Ownership, optional
         The claim for which the folder is written.
     """

@@ -83,8 +83,7 @@ def figures(seconds: float, stage: str, record: Record, score: float | None) -> 
     """Return the figures of a commit as texts by the keys of `COLUMNS`.
 
     A level's violation is that of its blocks, gap and violation of refinement are those of the
-    support
-    vectors' problem, so they are left out.
+    support vectors' problem, so they are left out.
 
     Parameters
     ----------

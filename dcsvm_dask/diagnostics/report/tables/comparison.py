@@ -118,9 +118,8 @@ def errors(runs: list[Records]) -> Table:
 
     The error is against the best model's objective among the runs of the same problem. Levels are
     estimates with standard errors; ``gap`` of exact points is the duality gap over |best f|, an
-    upper
-    bound on the error. Runs are left out if no model's objective of their problem is known, or if
-    their method solves another problem or measures a sample of the rows, or if the model's
+    upper bound on the error. Runs are left out if no model's objective of their problem is known,
+    or if their method solves another problem or measures a sample of the rows, or if the model's
     objective is in another scale than that of its rounds, as nu-SVC's is.
     """
     best = best_objectives(runs)

@@ -40,15 +40,13 @@ def tables(run: RunFolder | Records, *, compute: bool = False) -> dict[str, Tabl
     run : RunFolder or Records
     compute : bool, default False
         Whether to compute values that cost kernel values: ``prediction_modes``, and closer
-        estimates
-        of the differences of ``theorem``.
+        estimates of the differences of ``theorem``.
 
     Returns
     -------
     dict of str to Table
         The columns are described at the function of the same name. ``pandas.DataFrame`` accepts
-        each
-        table.
+        each table.
     """
     records = run if isinstance(run, Records) else read_records(run)
     models, done, solved = scored(records), tasks(records), blocks(records)

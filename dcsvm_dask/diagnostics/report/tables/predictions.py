@@ -198,10 +198,8 @@ def class_scores(records: Records, models: list[Scored] | None = None) -> Table:
     """Return recall and precision of each model and class.
 
     ``rows`` are those of the class, ``predicted`` those that are predicted as the class; ``recall``
-    is
-    the share of the class that is predicted correctly, ``precision`` the share of the predicted
-    rows
-    that are of the class.
+    is the share of the class that is predicted correctly, ``precision`` the share of the predicted
+    rows that are of the class.
     """
     rows, names = [], class_names(records)
     for one in scored(records) if models is None else models:

@@ -39,8 +39,7 @@ def between(records: Records, stage: str, *, compute: bool) -> dict[str, Any] | 
     -------
     dict or None
         ``sum`` and its standard ``error``; ``rows``, the number of drawn support vectors. None
-        where
-        it is neither stored nor computed.
+        where it is neither stored nor computed.
     """
     node = records.run.find(stage, "commit")
     if node is None or node.released:

@@ -57,8 +57,7 @@ def trials(
 
 def _choices(run: RunFolder, modes: Sequence[str]) -> Iterator[tuple[Choice, list[Any]]]:
     """Yield the models and modes to test, the bottom level first, and the values that results
-    depend
-    on.
+    depend on.
     """
     models, holdout = committed_models(run), run.header.get("holdout")
     own = approximation(run.header["settings"])

@@ -32,11 +32,9 @@ def work(records: Records, done: Table | None = None) -> Table:
     """Return a row for each stage, rounds joined, with actual and planned values.
 
     Rounds are rows ``refine`` and ``conquer``, ``times`` the number of their stages. The planned
-    memory
-    is that of one task without the process, ``peak_bytes`` that of the largest process with all
-    that
-    it caches. ``fallbacks``, the working sets that the inner solver did not finish, is there where
-    one has any. `done` is the result of `tasks`.
+    memory is that of one task without the process, ``peak_bytes`` that of the largest process with
+    all that it caches. ``fallbacks``, the working sets that the inner solver did not finish, is
+    there where one has any. `done` is the result of `tasks`.
     """
     found: dict[str, dict[str, Any]] = {}
     for stage in (records.plan or {}).get("stages", {}):
@@ -90,8 +88,7 @@ def floor(records: Records) -> Table:
     """Return the kernel values of the run beside the least number that a solver needs.
 
     That is variables x support vectors: each f of a solution is a sum of so many. ``calibrated_ns``
-    is
-    the time of a kernel value measured by the probe, ``ns`` the average one, in processor time.
+    is the time of a kernel value measured by the probe, ``ns`` the average one, in processor time.
     """
     status = records.status
     n, n_support = status["variables"], status["n_support"]
