@@ -131,8 +131,10 @@ def check_first_line(path: str, lines: Sequence[str], first: int, delimiter: str
         )
     below = [one for one in lines[first + 1 : first + LOOKED_AT] if one.strip(" \t\r")]
     words = len(line.split())  # tabs are blanks, too
+    # Among blanks several tabs are one, and one at the end of a row separates nothing.
     held = sum(
-        any(mark in one for mark in _MARKS if mark != "\t") or one.count("\t") >= words
+        any(mark in one for mark in _MARKS if mark != "\t")
+        or len(re.findall(r"\t+", one.strip())) >= words
         for one in below
     )
     holds_cells = 2 * held > len(below)
@@ -166,7 +168,7 @@ def find_delimiter(path: str, line: str, decimal: str = ".") -> str:
     if base.endswith(".tsv"):
         return "\t"
     bare = re.sub('"[^"]*"', "", line)
-    if "\t" not in bare and bare.count(";") > bare.count(",") > 0:
+    if "\t" not in bare and bare.count(";") > bare.count(","):
         return ";"  # commas are in names, such as "Size, cm", or begin decimals
     for delimiter in _MARKS:
         if delimiter in line and delimiter != decimal:
