@@ -153,3 +153,14 @@ def test_a_word_of_a_name_in_line_1_is_no_title(tmp_path: Path) -> None:
     text = FRAME.to_csv(index=False).replace("kind", "the kind", 1)
     said = refused(written(tmp_path, text))
     assert said.endswith("no column 'kind'; there are: mass, width, the kind")
+
+
+def test_semicolons_within_cells_do_not_separate(tmp_path: Path) -> None:
+    text = FRAME.to_csv(index=False).replace("width", "width (in; mm; of; one)", 1)
+    data = api.ingest(written(tmp_path, text), tmp_path / "d.zarr", label="kind", scale="none")
+    assert data.feature_names == ["mass", "width (in; mm; of; one)"]
+    rows = [f"{m},{'red;' * (3 - k % 3)}blue,{k % 2}" for k, m in enumerate(A)]
+    path = written(tmp_path, "\n".join([*rows, ""]))
+    how: dict[str, Any] = {"label": -1, "one_hot": "auto", "scale": "none", "overwrite": True}
+    data = api.ingest(path, tmp_path / "d.zarr", **how)
+    np.testing.assert_array_equal(data.rows.read(0, N)[:, 0], A)
