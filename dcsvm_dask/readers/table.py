@@ -87,7 +87,7 @@ def read_table_head(
     commented = line.lstrip().startswith("#")
     if commented:  # the header of numpy.savetxt
         line = line.lstrip().removeprefix("#").strip()
-    delimiter = find_delimiter(path, line)
+    delimiter = find_delimiter(path, line, below=lines[first + 1 : first + LOOKED_AT])
     check_first_line(path, lines, first, delimiter)
     cells = _cells(path, line, delimiter)
     if not cells:
@@ -131,8 +131,10 @@ def check_first_line(path: str, lines: Sequence[str], first: int, delimiter: str
         )
     below = [one for one in lines[first + 1 : first + LOOKED_AT] if one.strip(" \t\r")]
     words = len(line.split())  # tabs are blanks, too
+    # Among blanks several tabs are one, and one at the end of a row separates nothing.
     held = sum(
-        any(mark in one for mark in _MARKS if mark != "\t") or one.count("\t") >= words
+        any(mark in one for mark in _MARKS if mark != "\t")
+        or len(re.findall(r"\t+", one.strip())) >= words
         for one in below
     )
     holds_cells = 2 * held > len(below)
@@ -144,11 +146,12 @@ def check_first_line(path: str, lines: Sequence[str], first: int, delimiter: str
 
 
 _MARKS = ("\t", ",", ";", "|")
+_QUOTED = re.compile('"[^"]*"')
 LOOKED_AT = 32
 """Lines below the first one that say whether it belongs to them."""
 
 
-def find_delimiter(path: str, line: str, decimal: str = ".") -> str:
+def find_delimiter(path: str, line: str, decimal: str = ".", *, below: Sequence[str] = ()) -> str:
     """Return what separates the cells of a line; a blank for any run of blanks and tabs.
 
     Parameters
@@ -159,14 +162,18 @@ def find_delimiter(path: str, line: str, decimal: str = ".") -> str:
     decimal : {".", ","}
         Mark before the decimals of numbers, which separates cells only where nothing else does and
         none of them is a number.
+    below : sequence of str
+        Lines below it, most of which have as many semicolons where these separate cells.
     """
     base = path.lower()
     for ending in (".gz", ".bz2", ".xz"):
         base = base.removesuffix(ending)
     if base.endswith(".tsv"):
         return "\t"
-    bare = re.sub('"[^"]*"', "", line)
-    if "\t" not in bare and bare.count(";") > bare.count(",") > 0:
+    bare, *rows = (_QUOTED.sub("", one) for one in (line, *filter(str.strip, below)))
+    count = bare.count(";")
+    same = sum(one.count(";") == count for one in rows)
+    if "\t" not in bare and count > bare.count(",") and 2 * same >= len(rows):
         return ";"  # commas are in names, such as "Size, cm", or begin decimals
     for delimiter in _MARKS:
         if delimiter in line and delimiter != decimal:

@@ -43,8 +43,11 @@ def told_of_titles(path: str, label: str | int | None, encoding: str | None) -> 
 
 
 def _line_with(text: str, name: str) -> int | None:
-    """Return the first line, counted from 1, that has a cell and no number; None without one."""
-    for number, line in enumerate(text.split("\n")[:LOOKED_AT], 1):
+    """Return the first line, counted from 1, that has a cell and no number; None without one.
+
+    Line 1 has none above it that could be removed.
+    """
+    for number, line in enumerate(text.split("\n")[1:LOOKED_AT], 2):
         for mark in _MARKS:
             cells = [cell.strip(' "\r\ufeff') for cell in line.split(mark)]
             if len(cells) > 1 and name in cells and not any(map(_begins_as_number, cells)):

@@ -138,3 +138,42 @@ def test_a_header_that_is_repeated_is_told_once(tmp_path: Path) -> None:
     )
     header, *rows = (text + text).splitlines()
     check(written(tmp_path, "\n".join([header, *(one for one in rows if one != header)])), tmp_path)
+
+
+@pytest.mark.parametrize("how", [{}, {"missing": "median"}], ids=["plain", "prepared"])
+def test_a_comma_in_a_quoted_name_does_not_separate(how: dict[str, Any], tmp_path: Path) -> None:
+    text = FRAME.to_csv(index=False, sep=";").replace("width", '"width, mm"', 1)
+    data = api.ingest(written(tmp_path, text), tmp_path / "d.zarr", scale="none", **how)
+    assert data.feature_names == ["mass", "width, mm"]
+    np.testing.assert_array_equal(data.rows.read(0, N), FRAME[["mass", "width"]])
+
+
+@pytest.mark.parametrize(("tab", "end"), [("\t", "\t"), ("\t\t", "")], ids=["at the end", "two"])
+def test_rows_with_more_tabs_than_cells_below_names_with_blanks(
+    tab: str, end: str, tmp_path: Path
+) -> None:
+    rows = [
+        tab.join((*map(str, row), str(k % 2))) + end
+        for k, row in enumerate(zip(A, A[::-1], strict=True))
+    ]
+    path = written(tmp_path, "\n".join(["mass width kind", *rows, ""]))
+    data = api.ingest(path, tmp_path / "d.zarr", label="kind", scale="none")
+    np.testing.assert_array_equal(data.rows.read(0, N), FRAME[["mass", "width"]])
+    assert data.read_codes(0, N).tolist() == [k % 2 for k in range(N)]
+
+
+def test_a_word_of_a_name_in_line_1_is_no_title(tmp_path: Path) -> None:
+    text = FRAME.to_csv(index=False).replace("kind", "the kind", 1)
+    said = refused(written(tmp_path, text))
+    assert said.endswith("no column 'kind'; there are: mass, width, the kind")
+
+
+def test_semicolons_within_cells_do_not_separate(tmp_path: Path) -> None:
+    text = FRAME.to_csv(index=False).replace("width", "width (in; mm; of; one)", 1)
+    data = api.ingest(written(tmp_path, text), tmp_path / "d.zarr", label="kind", scale="none")
+    assert data.feature_names == ["mass", "width (in; mm; of; one)"]
+    rows = [f"{m},{'red;' * (3 - k % 3)}blue,{k % 2}" for k, m in enumerate(A)]
+    path = written(tmp_path, "\n".join([*rows, ""]))
+    how: dict[str, Any] = {"label": -1, "one_hot": "auto", "scale": "none", "overwrite": True}
+    data = api.ingest(path, tmp_path / "d.zarr", **how)
+    np.testing.assert_array_equal(data.rows.read(0, N)[:, 0], A)

@@ -28,6 +28,7 @@ from dcsvm_dask.readers.preparing.records import QUOTE, end_of_records
 from dcsvm_dask.readers.preparing.words import tidy
 from dcsvm_dask.readers.source import BLOCK_BYTES, Reading
 from dcsvm_dask.readers.table import (
+    LOOKED_AT,
     TOO_FEW_REMEDY,
     TOO_MANY_REMEDY,
     check_first_line,
@@ -97,7 +98,7 @@ def read_text_head(
     if first is None:
         raise InputError(f"{path}: empty: it holds no rows")
     line = lines[first].strip("\r")
-    delimiter = find_delimiter(path, line, decimal)
+    delimiter = find_delimiter(path, line, decimal, below=lines[first + 1 : first + LOOKED_AT])
     check_first_line(path, lines, first, delimiter)
     if delimiter == " ":
         raise InputError(

@@ -45,6 +45,8 @@ MANY_CATEGORIES = 50
 _COMMA = re.compile(r"[+-]?(\d*|\d{1,3}([. '\u2019\u00a0\u202f]\d{3})+)(,\d+)?([eE][+-]?\d+)?")
 """Numbers whose comma begins the decimals, as --decimal , reads them."""
 HEADER_AGAIN = "is the name of the column again; leave out lines that repeat the header"
+_GROUPED = re.compile(r"\W*[1-9]\d{0,2}(,\d{3})+\W*")
+"""Numbers whose commas may be between thousands."""
 _DOTTED = re.compile(r"\d+(\.\d+){2,}")
 """Addresses and versions, such as 192.168.0.12, which are no numbers."""
 _POINT = re.compile(r"'[+-]?(\d*|\d{1,3}(,\d{3})+)\.\d+'")
@@ -344,6 +346,8 @@ def _with_comma(words: Iterable[str]) -> str | None:
     numbers, _, _ = numbers_of(pa.array(every, pa.string()), ",")
     found = [word for word, number in zip(every, numbers, strict=True) if not np.isnan(number)]
     decimal = [word for word in found if "," in word]
+    if all(map(_GROUPED.fullmatch, decimal)):  # these may be commas between thousands
+        return None
     return decimal[0] if decimal and 2 * len(found) > len(every) else None
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dcsvm_dask import api
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import DcsvmWarning, InputError
 
 PRICES = ["1,980.11", "11,32", "12.50", "850", "1,200.00", "7.05"]
 
@@ -110,3 +110,14 @@ def test_decimal_commas_beside_a_word_or_with_a_sign(odd: str, tmp_path: Path) -
     data = api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", **how)
     values = [float(one.rstrip(" %").replace(",", ".")) for one in prices]
     np.testing.assert_allclose(data.rows.read(0, data.n_rows)[-8:, 0], values, rtol=1e-6)
+
+
+def test_thousands_beside_a_word_are_no_decimal_commas(tmp_path: Path) -> None:
+    prices = ["1,234", "2,345", "12,000", "unknown"]
+    said = refused(tmp_path / "t.csv", prices)
+    assert "--decimal" not in said
+    assert "line 5: column 1 ('price') is not a number: 'unknown'; " in said
+    how: dict[str, Any] = {"missing": "drop", "missing_words": ["unknown"], "scale": "none"}
+    with pytest.warns(DcsvmWarning, match="they are read as thousands"):
+        data = api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", label="sold", **how)
+    assert data.rows.read(0, 3)[:, 0].tolist() == [1234.0, 2345.0, 12000.0]
