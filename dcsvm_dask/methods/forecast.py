@@ -45,9 +45,9 @@ ROUNDED_FROM = 3000
 """... as are those of so many rows."""
 VIOLATORS = 0.15
 """Share of violating rows in a block above the cap, from which its working sets are chosen."""
-FROM_BLOCKS, MANY_FREE = 4096, 3500
-"""Rows of the largest working set that goes on from the SVMs of blocks, and the number of free
-support vectors from which on it has twice as many."""
+FROM_BLOCKS, OF_FREE = (4096, 8192), 1.5
+"""Least and most rows of the largest working set that goes on from the SVMs of blocks, and its rows
+for each free support vector in between."""
 USUAL_SET, USUAL_LOCAL_SET = 6144, 9216
 """Rows of the largest working set of a problem that is solved as a whole, typically: from zero, and
 of a local kernel from the SVMs of a level."""
@@ -207,8 +207,8 @@ class Forecast:
         small, free = self.has_small_sets(), self.measured.free_support
         divided = self.n >= DIVIDED_FROM and self.support > BLOCK_ROWS
         if divided and not (small and free < FEW_FREE * self.support):
-            rows = FROM_BLOCKS if free < MANY_FREE else 2 * FROM_BLOCKS
-            return min(rows, self.settings.set_cap), ACTIVE
+            least, most = FROM_BLOCKS
+            return min(max(least, OF_FREE * free), most, self.settings.set_cap), ACTIVE
         # Beside small sets as many costly columns are kept as there is memory for.
         usual = SMALL_SETS if small and not self.keeps_columns else USUAL_SET
         return min(self.set_rows, usual), COPIED
