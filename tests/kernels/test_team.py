@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 import time
@@ -79,6 +80,7 @@ def test_what_is_raised_within_comes_out_of_the_call_it_was_in(threads: int, whe
 
 def interrupted(work: Callable[[int], None], items: int, threads: int, after: float) -> float:
     """Interrupt the main thread; return the seconds that the call takes to end then."""
+    gc.disable()  # an interrupt in one of its callbacks, as Hypothesis has one, would be lost
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, after)
     begun = time.monotonic()
@@ -88,6 +90,7 @@ def interrupted(work: Callable[[int], None], items: int, threads: int, after: fl
         return time.monotonic() - begun - after
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
+        gc.enable()
     raise AssertionError("it was not interrupted")
 
 
