@@ -25,7 +25,7 @@ from dcsvm_dask.readers.preparing.source import PreparedSource
 from dcsvm_dask.readers.source import Source
 from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.readers.table import TableSource
-from dcsvm_dask.readers.titles import told_of_titles
+from dcsvm_dask.readers.titles import naming_line_of_label
 from dcsvm_dask.readers.urls import is_url
 from dcsvm_dask.readers.zarr_files import ZarrSource, zarr_parts
 
@@ -165,7 +165,9 @@ def open_source(
     if data is not None and kind not in ("npz", "zarr"):
         raise InputError(f"{text}: data names an array of an archive, which this file is not")
     how: dict[str, Any] = {"label": label, "expected": expected, "labelled": labelled}
-    with told_of_titles(text, label, encoding) if kind == "table" else contextlib.nullcontext():
+    with (
+        naming_line_of_label(text, label, encoding) if kind == "table" else contextlib.nullcontext()
+    ):
         prepared = _prepared(text, kind, header, encoding, choices, drop=drop, **how)
     if prepared is not None:
         return prepared
@@ -175,7 +177,7 @@ def open_source(
             text, n_features=n_features, first_feature=first_feature, encoding=encoding
         )
     elif kind == "table":
-        with told_of_titles(text, label, encoding):
+        with naming_line_of_label(text, label, encoding):
             source = TableSource(
                 text,
                 label=label,

@@ -15,7 +15,9 @@ _MARKS = ("\t", ",", ";", "|", None)
 
 
 @contextlib.contextmanager
-def told_of_titles(path: str, label: str | int | None, encoding: str | None) -> Iterator[None]:
+def naming_line_of_label(
+    path: str, label: str | int | None, encoding: str | None
+) -> Iterator[None]:
     """Say in which line of a text the name of the label stands, where it is in no header.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Lines above and below the names of columns, row names, notes: each is told with its remedy."""
+"""Lines above and below the names of columns, row names, notes: each message has its remedy."""
 
 from __future__ import annotations
 
