@@ -48,8 +48,8 @@ from dcsvm_dask.solvers.machines import (
     largest_machine,
     machines_of,
     scheme_of,
-    solve_machines,
 )
+from dcsvm_dask.solvers.machines_of_rows import solve_machines
 from dcsvm_dask.solvers.nu import NuSolution, solve_nu, solve_nu_matrix
 from dcsvm_dask.solvers.online.solve import Learned, solve_online
 from dcsvm_dask.solvers.optimality import (

@@ -14,7 +14,7 @@ from sklearn.svm import SVC, SVR
 
 from dcsvm_dask.estimators import DCSVC, DCSVR
 from dcsvm_dask.kernels import Kernel, kernel_matrix
-from dcsvm_dask.solvers import machines, on_demand, solve_inner, solve_smo, whole
+from dcsvm_dask.solvers import machines_of_rows, on_demand, solve_inner, solve_smo, whole
 from dcsvm_dask.solvers.on_demand import solve_on_demand
 from dcsvm_dask.solvers.optimality import violation
 from dcsvm_dask.tasks import Classification, Dual, Quantile, Regression
@@ -57,7 +57,7 @@ def solved(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
         found.append(solution is not None)
         return solution, values
 
-    monkeypatch.setattr(machines, "solve_on_demand", counted)
+    monkeypatch.setattr(machines_of_rows, "solve_on_demand", counted)
     monkeypatch.setattr(whole, "solve_on_demand", counted)
     return found
 

@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 
 from dcsvm_dask.estimators import DCSVC
 from dcsvm_dask.kernels import Kernel, kernel_matrix
-from dcsvm_dask.solvers import machines, small_pairs, violation_pair
+from dcsvm_dask.solvers import machines_of, small_pairs, solve_machines, violation_pair
 from dcsvm_dask.solvers.small_pairs import solve_small_pairs
 from dcsvm_dask.tasks import svc_dual
 
@@ -36,7 +36,7 @@ def test_they_are_solved_as_by_the_solver_of_larger_problems(
     assert list(found) == PAIRS
     monkeypatch.setattr(small_pairs, "PAIR_ROWS", 0)
     how: dict[str, Any] = {"equality": True, "tol": 1e-9}
-    solved = machines.solve_machines(kernel, X, CODES, C, machines.machines_of(20), **how)
+    solved = solve_machines(kernel, X, CODES, C, machines_of(20), **how)
     for pair, other in zip(PAIRS, solved, strict=True):
         rows, one = found[pair]
         np.testing.assert_array_equal(rows, other.rows)
