@@ -28,7 +28,8 @@ from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.compilation import COMPILING, announced, parts_of_run, warm_up
 from dcsvm_dask.runtime.compiled_parts import LINEAR_SOLVER, SIGNED_LINEAR_SOLVER
 from dcsvm_dask.runtime.execution import Execution, on_client
-from dcsvm_dask.storage.dataset import DataSet, is_data_set
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.dataset_commit import is_data_set
 from dcsvm_dask.storage.easy import COMPLETE, READING, SEARCHING, TRAINING, EasyFolder
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock

@@ -24,7 +24,8 @@ from dcsvm_dask.pipeline.rounds import (
     training_seconds,
 )
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.storage.dataset import DataSet, is_data_set
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.dataset_commit import is_data_set
 from dcsvm_dask.storage.easy import TRAINING, EasyFolder
 from dcsvm_dask.tasks.scores import SEARCH_SCORES
 

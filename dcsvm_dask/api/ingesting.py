@@ -12,7 +12,8 @@ from dcsvm_dask.data.scan import Report
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.labels import Label
 from dcsvm_dask.runtime.clients import is_collection
-from dcsvm_dask.storage.dataset import DataSet, read_commit
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.dataset_commit import read_commit
 from dcsvm_dask.storage.location import Location
 
 

@@ -80,7 +80,8 @@ sort_option = click.option(
 
 def test_part_note(data: str) -> str | None:
     """Return a hint where a data set with a test part was named without a part."""
-    from dcsvm_dask.storage.dataset import DataSet, is_data_set
+    from dcsvm_dask.storage.dataset import DataSet
+    from dcsvm_dask.storage.dataset_commit import is_data_set
     from dcsvm_dask.storage.location import Location
 
     if not is_data_set(data):

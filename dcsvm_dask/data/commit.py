@@ -13,7 +13,7 @@ from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.spelling import flag
 from dcsvm_dask.storage.arrays import write_array
 from dcsvm_dask.storage.checksums import write_checksums
-from dcsvm_dask.storage.dataset import (
+from dcsvm_dask.storage.dataset_commit import (
     ATTEMPT,
     CHECKSUMS,
     COMMIT,

@@ -7,7 +7,7 @@ from typing import Any
 
 from dcsvm_dask.readers.frames import is_frame
 from dcsvm_dask.readers.scaling import AUTO
-from dcsvm_dask.storage.dataset import is_data_set
+from dcsvm_dask.storage.dataset_commit import is_data_set
 from dcsvm_dask.storage.location import Location
 
 

@@ -20,7 +20,8 @@ from dcsvm_dask.readers.preparing.source import PreparedSource
 from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.readers.source import Block, Reading, Source
 from dcsvm_dask.readers.svmlight import SvmlightSource
-from dcsvm_dask.storage.dataset import DataSet, is_data_set
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.dataset_commit import is_data_set
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.predictions import label_array
 

@@ -27,7 +27,8 @@ from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.source import ARCHIVES, Source, parts_to_fill, round_block
 from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.runtime.clients import gathered
-from dcsvm_dask.storage.dataset import PARTS, DataSet, is_data_set
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.dataset_commit import PARTS, is_data_set
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.preparation import Preparation
 from dcsvm_dask.storage.rows.read import stack_rows, take_rows

@@ -36,7 +36,8 @@ from dcsvm_dask.runtime.compilation import announced, warm_up
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.opening import check_reach
 from dcsvm_dask.runtime.pool import open_pool
-from dcsvm_dask.storage.dataset import DataSet, is_data_set
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.dataset_commit import is_data_set
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.predictions import open_predictions
 from dcsvm_dask.storage.preparation import Preparation

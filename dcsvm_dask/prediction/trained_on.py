@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dcsvm_dask.errors import DcsvmError
 from dcsvm_dask.masking import masked
-from dcsvm_dask.storage.dataset import DataSet, is_data_set
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.dataset_commit import is_data_set
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
 

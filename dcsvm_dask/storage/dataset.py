@@ -29,26 +29,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.absent import no_such
-from dcsvm_dask.errors import AccessError, InputError
-from dcsvm_dask.masking import has_credentials
+from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.labels import Label
 from dcsvm_dask.readers.preparing.preparation import ColumnPreparation
 from dcsvm_dask.readers.scaling import KINDS, Scaling
-from dcsvm_dask.readers.urls import is_url, is_web
 from dcsvm_dask.storage.arrays import Form, read_array
 from dcsvm_dask.storage.checksums import Checksums, read_checksums
+from dcsvm_dask.storage.dataset_commit import (
+    ATTEMPT,
+    CHECKSUMS,
+    COMMIT,
+    PARTS,
+    VERSION,
+    VERSION_OF_ONE_CLASS,
+    VERSION_OF_TARGETS,
+    are_labels,
+    require_data_set,
+)
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.rows.read import RowArray, open_rows
 from dcsvm_dask.tasks import Quantile
-
-FORMAT = "dcsvm-dataset"
-VERSION, VERSION_OF_TARGETS, VERSION_OF_ONE_CLASS = 2, 3, 4
-CHECKSUMS = "checksums.json"
-COMMIT = "dataset.json"
-PARTS = ("train", "test")
-ATTEMPT = r"parts-[0-9a-f]{12}"
-"""Pattern of the names of attempts to write a data set."""
 
 CODES_ROWS = 1 << 20
 """Rows whose codes or weights are read at a time."""
@@ -165,71 +165,62 @@ class DataSet:
                 f"a data set must be given by its path, got {type(place).__module__}."
                 f"{type(place).__name__}; make one of rows by `dcsvm_dask.ingest`"
             )
-        root, part, meta = _find(Location.of(place))
+        root, part, meta = require_data_set(Location.of(place))
         try:
-            if meta["version"] not in (VERSION, VERSION_OF_TARGETS, VERSION_OF_ONE_CLASS):
-                raise InputError(
-                    f"{root}: a data set of version {meta['version']}, this dcsvm reads {VERSION} "
-                    f"to {VERSION_OF_ONE_CLASS}; ingest its source again"
-                )
-            if part not in meta["parts"]:
-                raise InputError(f"{root}: this data set has no part {part!r}")
-            if not re.fullmatch(ATTEMPT, meta["attempt"]):
-                raise InputError(f"{root}: damaged: {COMMIT}: attempt {meta['attempt']!r:.80}")
-            base = root / meta["attempt"]
-            size, crc = map(int, meta["checksums"])
-            checksums = read_checksums(base, CHECKSUMS, size, crc)
-            about = meta["parts"][part]
-            scaling = None
-            if meta["scaling"] is not None:
-                kind, names = meta["scaling"]["kind"], meta["scaling"]["arrays"]
-                form = ((meta["n_features"],), np.float64)
-                possible = [set()] if kind == "unit" else [{"factor"}, {"offset", "factor"}]
-                if set(names) not in possible:
-                    raise InputError(f"{root}: damaged: {COMMIT}: scaling is impossible")
-                arrays = {
-                    name: read_array(
-                        base / "scaling" / name, None, form, checksums.below(f"scaling/{name}")
-                    )
-                    for name in names
-                }
-                scaling = Scaling.from_arrays(arrays, meta["scaling"])
-            found = cls(
-                place=root,
-                part=part,
-                parts=[p for p in PARTS if p in meta["parts"]],
-                rows=open_rows(base / part / "rows", checksums.below(f"{part}/rows")),
-                classes=list(meta["classes"]),
-                counts=[int(c) for c in about["counts"]],
-                targets=_statistics(about.get("targets")),
-                one_class=meta["version"] == VERSION_OF_ONE_CLASS,
-                quantiles=meta.get("task") == Quantile.name,
-                n_distinct=int(about["n_distinct"]),
-                weights=about.get("weights"),
-                fingerprint=str(about["fingerprint"]),
-                scaling=scaling,
-                scaling_reason=str(meta.get("scaling_reason", "")),
-                source=str(about["source"]),
-                positive=meta["positive"],
-                feature_names=meta["feature_names"],
-                columns=ColumnPreparation.from_json(meta.get("columns")),
-                reading=dict(meta["reading"]),
-                made_with=dict(meta.get("made_with", {})),
-                ranges=[[float(low), float(high)] for low, high in meta.get("ranges", [])],
-                largest=_largest(about.get("largest")),
-                dropped={str(k): int(v) for k, v in meta.get("dropped", {}).items()},
-                warnings=[str(text) for text in meta.get("warnings", [])],
-                attempt=str(meta["attempt"]),
-                checksums=checksums.below(part),
-            )
+            found = cls._of_commit(root, part, meta)
             wrong = found._contradiction(meta)
+        except InputError:
+            raise
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-            if isinstance(error, InputError):
-                raise
             raise InputError(f"{root}: damaged: {COMMIT} lacks values ({error!r:.200})") from error
         if wrong is not None:
             raise InputError(f"{root}: damaged: {COMMIT}: {wrong}")
         return found
+
+    @classmethod
+    def _of_commit(cls, root: Location, part: str, meta: dict[str, Any]) -> DataSet:
+        """Return a part of a data set as its commit object describes it."""
+        if meta["version"] not in (VERSION, VERSION_OF_TARGETS, VERSION_OF_ONE_CLASS):
+            raise InputError(
+                f"{root}: a data set of version {meta['version']}, this dcsvm reads {VERSION} "
+                f"to {VERSION_OF_ONE_CLASS}; ingest its source again"
+            )
+        if part not in meta["parts"]:
+            raise InputError(f"{root}: this data set has no part {part!r}")
+        if not re.fullmatch(ATTEMPT, meta["attempt"]):
+            raise InputError(f"{root}: damaged: {COMMIT}: attempt {meta['attempt']!r:.80}")
+        base = root / meta["attempt"]
+        size, crc = map(int, meta["checksums"])
+        checksums = read_checksums(base, CHECKSUMS, size, crc)
+        about = meta["parts"][part]
+        return cls(
+            place=root,
+            part=part,
+            parts=[p for p in PARTS if p in meta["parts"]],
+            rows=open_rows(base / part / "rows", checksums.below(f"{part}/rows")),
+            classes=list(meta["classes"]),
+            counts=[int(c) for c in about["counts"]],
+            targets=_statistics(about.get("targets")),
+            one_class=meta["version"] == VERSION_OF_ONE_CLASS,
+            quantiles=meta.get("task") == Quantile.name,
+            n_distinct=int(about["n_distinct"]),
+            weights=about.get("weights"),
+            fingerprint=str(about["fingerprint"]),
+            scaling=_read_scaling(root, meta, checksums),
+            scaling_reason=str(meta.get("scaling_reason", "")),
+            source=str(about["source"]),
+            positive=meta["positive"],
+            feature_names=meta["feature_names"],
+            columns=ColumnPreparation.from_json(meta.get("columns")),
+            reading=dict(meta["reading"]),
+            made_with=dict(meta.get("made_with", {})),
+            ranges=[[float(low), float(high)] for low, high in meta.get("ranges", [])],
+            largest=_largest(about.get("largest")),
+            dropped={str(k): int(v) for k, v in meta.get("dropped", {}).items()},
+            warnings=[str(text) for text in meta.get("warnings", [])],
+            attempt=str(meta["attempt"]),
+            checksums=checksums.below(part),
+        )
 
     def _contradiction(self, meta: dict[str, Any]) -> str | None:
         """Return the first invalid or contradictory value of the commit object; None if all are
@@ -382,6 +373,22 @@ class DataSet:
         return self.place / self.attempt / self.part
 
 
+def _read_scaling(root: Location, meta: dict[str, Any], checksums: Checksums) -> Scaling | None:
+    """Return the scaling of the rows of a data set; None where there is none."""
+    if meta["scaling"] is None:
+        return None
+    kind, names = meta["scaling"]["kind"], meta["scaling"]["arrays"]
+    possible = [set()] if kind == "unit" else [{"factor"}, {"offset", "factor"}]
+    if set(names) not in possible:
+        raise InputError(f"{root}: damaged: {COMMIT}: scaling is impossible")
+    place, form = root / meta["attempt"] / "scaling", ((meta["n_features"],), np.float64)
+    arrays = {
+        name: read_array(place / name, None, form, checksums.below(f"scaling/{name}"))
+        for name in names
+    }
+    return Scaling.from_arrays(arrays, meta["scaling"])
+
+
 def _statistics(found: Any) -> dict[str, float] | None:
     """Return the statistics of targets in a commit object; None where there are none."""
     return None if found is None else {k: float(found[k]) for k in ("least", "most", "mean", "std")}
@@ -390,72 +397,3 @@ def _statistics(found: Any) -> dict[str, float] | None:
 def _largest(found: Any) -> tuple[int, int, float] | None:
     """Return row, feature and value from a commit object; None where they are not there."""
     return None if found is None else (int(found[0]), int(found[1]), float(found[2]))
-
-
-def are_labels(values: Any) -> bool:
-    """Return whether a JSON value is a list of labels."""
-    return isinstance(values, list) and all(
-        isinstance(v, str) or (isinstance(v, int | float) and math.isfinite(v)) for v in values
-    )
-
-
-def read_commit(root: Location) -> dict[str, Any] | None:
-    """Return the commit object of a data set at a place; None if there is none."""
-    try:
-        meta = (root / COMMIT).read_json()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except AccessError:
-        raise
-    except InputError:
-        if is_web(root.url):  # some servers return a page for every address
-            return None
-        raise
-    if meta.get("format") != FORMAT:
-        raise InputError(f"{root}: {COMMIT} is not that of a data set")
-    return meta
-
-
-def find_data_set(
-    place: str | os.PathLike[str] | Location,
-) -> tuple[Location, str, dict[str, Any]] | None:
-    """Return the data set at a place, the part, and the commit object; None if there is none.
-
-    Raises
-    ------
-    AccessError
-        If the commit object may not be read.
-    """
-    place = Location.of(place)
-    meta = read_commit(place)
-    if meta is not None:
-        return place, "train", meta
-    meta = read_commit(place.parent) if place.name in PARTS else None
-    return None if meta is None else (place.parent, place.name, meta)
-
-
-def is_data_set(place: str | os.PathLike[str] | Location) -> bool:
-    """Return whether a place is a data set or a part of one.
-
-    A signed URL names one file. A place whose ``dataset.json`` may not be read is none: stores deny
-    access to absent objects to users who may not list them.
-    """
-    text = place.url if isinstance(place, Location) else os.fspath(place)
-    if is_url(text) and has_credentials(text):
-        return False
-    try:
-        return find_data_set(place) is not None
-    except AccessError:
-        return False
-
-
-def _find(place: Location) -> tuple[Location, str, dict[str, Any]]:
-    found = find_data_set(place)
-    if found is not None:
-        return found
-    if place.exists() or (place.parent.exists() and place.name in PARTS):
-        raise InputError(
-            f"{place}: not a data set (or its ingest did not end); make one with dcsvm ingest"
-        )
-    remedy = "check the path, or make one with dcsvm ingest"
-    raise InputError(f"{place}: no data set there: {no_such('file or folder', place.url, remedy)}")

@@ -23,7 +23,8 @@ from dcsvm_dask.readers.scaling import Scaling
 from dcsvm_dask.readers.signs import SignTable
 from dcsvm_dask.readers.source import ARCHIVES
 from dcsvm_dask.readers.targets import TargetTable
-from dcsvm_dask.storage.dataset import DataSet, are_labels
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.dataset_commit import are_labels
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.tasks import TASKS
 

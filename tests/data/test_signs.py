@@ -13,7 +13,8 @@ from dcsvm_dask import api
 from dcsvm_dask.cli.info import describe
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.storage.dataset import VERSION_OF_ONE_CLASS, DataSet
+from dcsvm_dask.storage.dataset import DataSet
+from dcsvm_dask.storage.dataset_commit import VERSION_OF_ONE_CLASS
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(-8, 9, (300, 4)).astype(np.float32) / 8
