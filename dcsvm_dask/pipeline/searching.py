@@ -83,51 +83,26 @@ def settle(
         If a word is unknown or impossible.
     """
     trained = {name: value for name, value in words.items() if name in TRAINED}
-    kernel = Kernel(trained.get("kernel", Kernel().name)).kind
-    searched: dict[str, Any] = {
-        name: _values(name, words[name]) for name in SEARCHED if name in words
-    }
     if not isinstance(trained.get("quantile"), numbers.Real | None):
         raise InputError(
             f"quantile: give one number, got {trained['quantile']!r:.80}; pinball losses at "
             "different quantiles do not compare"
         )
-    others = set(searched) - {"C", "epsilon", "nu", *kernel.parameters}
-    if others:
-        raise InputError(
-            f"{', '.join(sorted(others))}: the {kernel.name} kernel has no such parameter"
-        )
-    task = trained.get("task", "auto")
-    check_varying(data)
-    task = data.task if task == "auto" else task
-    novelty = task == ONE_CLASS
-    of_nu = novelty or trained.get("svm_type") == "nu"
-    no_C = of_nu and task != "regression"
-    searched.setdefault("C", (1.0,) if no_C else COSTS)
-    if no_C and searched["C"] != (1.0,):
-        machine = "one-class SVM" if novelty else "nu-SVC"
-        raise InputError(f"C: a {machine} has no C; leave it out, and give nu")
-    if of_nu:
-        searched.setdefault("nu", NUS)
-    if kernel.uses("gamma"):
-        searched.setdefault("gamma", GAMMAS)
-    if "gamma" in searched:
-        searched["gamma"] = _with_rules(searched["gamma"], data)
-    if held_out:
-        options = {**options, "folds": 0, "held_out": held_out}
+    given = trained.get("task", "auto")
+    task = data.task if given == "auto" else given
+    searched = _grid(data, task, trained, words)
     by = scoring_of(options.get("scoring"), task, trained.get("class_weight"), data)
     options = {**options, "scoring": by}
+    if held_out:
+        options |= {"folds": 0, "held_out": held_out}
     if options.get("exact") == "all":
-        options = {**options, "exact": math.prod(len(values) for values in searched.values())}
+        options["exact"] = math.prod(len(values) for values in searched.values())
     made = Search(**searched, **options)
-    middle = {name: values[(len(values) - 1) // 2] for name, values in searched.items()}
-    if "nu" in searched:  # the largest has to be possible
-        middle["nu"] = searched["nu"][-1]
     rows = BLOCK_ROWS if block_rows is None else block_rows
     check(is_a(rows, numbers.Integral), "block_rows", rows, "a whole number")
     if rows < LEAST_BLOCK_ROWS:
         raise InputError(f"block-rows must be at least {LEAST_BLOCK_ROWS}, got {rows}")
-    training = Training(**trained, **middle, levels=0, block_cap=rows)
+    training = Training(**trained, **_middle(searched), levels=0, block_cap=rows)
     settings, goals, shape = training.settle(data, holdout=held_out > 0)
     if shape.n_variables < made.least_rows:
         raise InputError(
@@ -136,17 +111,60 @@ def settle(
         )
     # Twice as many as are needed: they differ in size.
     many = () if shape.n_variables <= rows else (math.ceil(2 * shape.n_variables / rows),)
-    return (
-        replace(
-            settings,
-            method=METHOD,
-            options=_plain(made),
-            clusters=many,
-            set_cap=2 * settings.block_cap,
-        ),
-        goals,
-        shape,
+    settings = replace(
+        settings,
+        method=METHOD,
+        options=_plain(made),
+        clusters=many,
+        set_cap=2 * settings.block_cap,
     )
+    return settings, goals, shape
+
+
+def _grid(
+    data: DataSet, task: str, trained: dict[str, Any], words: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the values of every parameter that is searched, those of LIBSVM where none are given.
+
+    Parameters
+    ----------
+    data : DataSet
+    task : str
+    trained : dict
+        Words that all candidates have.
+    words : dict
+        All words, of which those in `SEARCHED` are looked at.
+    """
+    kernel = Kernel(trained.get("kernel", Kernel().name)).kind
+    found: dict[str, Any] = {name: _values(name, words[name]) for name in SEARCHED if name in words}
+    others = set(found) - {"C", "epsilon", "nu", *kernel.parameters}
+    if others:
+        raise InputError(
+            f"{', '.join(sorted(others))}: the {kernel.name} kernel has no such parameter"
+        )
+    check_varying(data)
+    novelty = task == ONE_CLASS
+    of_nu = novelty or trained.get("svm_type") == "nu"
+    no_C = of_nu and task != "regression"
+    found.setdefault("C", (1.0,) if no_C else COSTS)
+    if no_C and found["C"] != (1.0,):
+        machine = "one-class SVM" if novelty else "nu-SVC"
+        raise InputError(f"C: a {machine} has no C; leave it out, and give nu")
+    if of_nu:
+        found.setdefault("nu", NUS)
+    if kernel.uses("gamma"):
+        found.setdefault("gamma", GAMMAS)
+    if "gamma" in found:
+        found["gamma"] = _with_rules(found["gamma"], data)
+    return found
+
+
+def _middle(searched: dict[str, Any]) -> dict[str, Any]:
+    """Return one value of every parameter, by which a search as a whole is checked and planned."""
+    middle = {name: values[(len(values) - 1) // 2] for name, values in searched.items()}
+    if "nu" in searched:  # the largest has to be possible
+        middle["nu"] = searched["nu"][-1]
+    return middle
 
 
 def scoring_of(given: Any, task: str, class_weight: Any, data: DataSet) -> str:
