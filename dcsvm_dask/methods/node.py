@@ -69,9 +69,7 @@ def run_node(
             "seconds": before["seconds"] + time.perf_counter() - begin,
             "cpu_seconds": before["cpu_seconds"] + clock() - busy,
             "began": began - before["seconds"],
-            "host": f"{socket.gethostname()}:{psutil.Process().pid}",
-            "peak_bytes": peak_bytes(),
-            "resident_bytes": psutil.Process().memory_info().rss,
+            **process_record(),
         }
         if attempt.commit(record):
             return record
@@ -113,6 +111,15 @@ def open_run(run_url: str) -> RunFolder:
 def _open_owned(run_url: str, owner: Ownership) -> RunFolder:
     """Open a run for its owner, once: parameters and commits stay while steps of one turn run."""
     return replace(open_run(run_url), owner=owner, known={})
+
+
+def process_record() -> Record:
+    """Return ``host``, ``peak_bytes`` and ``resident_bytes`` of this process; see `run_node`."""
+    return {
+        "host": f"{socket.gethostname()}:{psutil.Process().pid}",
+        "peak_bytes": peak_bytes(),
+        "resident_bytes": psutil.Process().memory_info().rss,
+    }
 
 
 def peak_bytes() -> int:

@@ -5,30 +5,26 @@ from __future__ import annotations
 import contextlib
 import math
 import numbers
-import socket
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-import psutil
 from numpy.typing import NDArray
-from scipy import sparse
 
 from dcsvm_dask.checks import check, is_a, is_finite
 from dcsvm_dask.errors import InputError, OwnershipLostError
-from dcsvm_dask.kernels import Rows, is_sparse, kernel_product
+from dcsvm_dask.kernels import kernel_product
 from dcsvm_dask.methods.choice import Choice, choose_model
 from dcsvm_dask.methods.compressed import Compressed
 from dcsvm_dask.methods.graph import COMMIT
-from dcsvm_dask.methods.node import peak_bytes
+from dcsvm_dask.methods.node import process_record
 from dcsvm_dask.methods.predict import cached_model
 from dcsvm_dask.methods.problem import settings_of
 from dcsvm_dask.models.compression import Block, check_kernel, compress, shares
 from dcsvm_dask.models.elimination import Path
 from dcsvm_dask.models.model import Model
-from dcsvm_dask.prediction.batches import SentRows, StoredRows, open_batches
 from dcsvm_dask.prediction.compress_parts import (
     DistinctModel,
     cached_expansion,
@@ -36,21 +32,19 @@ from dcsvm_dask.prediction.compress_parts import (
     shrink_part,
     write_sample,
 )
+from dcsvm_dask.prediction.compress_sample import Sample, draw_sample
 from dcsvm_dask.prediction.run_prediction import REPORT_SECONDS, evaluate
-from dcsvm_dask.random_streams import COMPRESSION, generator
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.calls import Pool, results
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.header import method_of
 from dcsvm_dask.runtime.opening import check_reach
 from dcsvm_dask.runtime.pool import open_pool
-from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock, Ownership
 from dcsvm_dask.storage.model import write_whole
 from dcsvm_dask.storage.outputs import refuse_inside
 from dcsvm_dask.storage.preparation import Preparation
-from dcsvm_dask.storage.rows.read import stack_rows, take_rows
 from dcsvm_dask.storage.run import RunFolder, refuse_foreign
 from dcsvm_dask.storage.stage_id import StageId
 from dcsvm_dask.storage.state import STATE, write_state
@@ -60,22 +54,7 @@ from dcsvm_dask.tasks.scores import SCORES
 STAGE = StageId.about("model", "compressed")
 SAMPLE = 8192
 MOST_SAMPLE = 65_536
-# Training rows at which smaller models are fitted.
-FIT_ROWS = 2048
 METHOD = "compressed"
-
-
-@dataclass(frozen=True, slots=True)
-class _Sample:
-    """Rows on which a model is measured and fitted."""
-
-    check: Rows
-    fit: Rows
-    of: str
-    labels: NDArray[Any] | None
-    """Class codes or targets of `check`, where it is also the data for scoring."""
-    data: Any
-    """Other data for scoring."""
 
 
 def compress_run(
@@ -124,21 +103,12 @@ def compress_run(
     InputError
         If a parameter is not valid, the model cannot be compressed, or `out` is not empty.
     """
-    check(is_a(bound, numbers.Real) and is_finite(bound), "bound", bound, "a number")
-    check(bound > 0, "bound", bound, "a number above 0")
-    check(is_a(sample, numbers.Integral), "sample", sample, "a whole number")
-    check(1 <= sample <= MOST_SAMPLE, "sample", sample, f"1 to {MOST_SAMPLE}")
-    check(is_a(seed, numbers.Integral) and seed >= 0, "seed", seed, "a whole number from 0")
-    if execution.workers or execution.remote is not None or execution.file is not None:
-        check_reach(execution, run.place.url, out.url)
-    if (out / "run.json").exists():
-        raise InputError(f"{out}: a run exists there; name another folder")
-    refuse_foreign(out)
-    refuse_inside(out)
+    _check_parameters(bound, sample, seed)
+    _check_places(run, out, execution)
     model = _whole_model(run, choice)
     prepared = Preparation.read(run)
-    rows = _sample(run, prepared, data, sample, seed, encoding)
-    began, busy, begin = time.time(), time.process_time(), time.perf_counter()
+    rows = draw_sample(run, prepared, data, sample, seed, encoding)
+    clock = _Clock.started()
     before = None
     if rows.labels is None:
         before = _accuracy(run, choice, rows, execution, encoding)
@@ -148,33 +118,13 @@ def compress_run(
         with open_pool(execution, announcer, "compress") as pool:
             smaller, found = _compressed(model, choice, place, float(bound), pool, announcer)
         place.delete()
-        own = Compressed(
-            run=run.place.url,
-            stage=choice.stage,
-            method=method_of(run),
-            bound=float(bound),
-            sample=rows.check.shape[0],
-        )
-        settings = {**run.header["settings"], "method": METHOD, "options": asdict(own)}
-        header = {**_without_digest(run.header), "settings": settings}
-        made = RunFolder.draft(out, header, owner)
+        made = RunFolder.draft(out, _header(run, choice, bound, rows), owner)
         attempt = made.attempt(STAGE, COMMIT)
-        attempt.commit(
-            {
-                **write_whole(attempt, smaller),
-                **found,
-                "source": choice.stage,
-                "measured_on": rows.of,
-                "seconds": time.perf_counter() - begin,
-                "cpu_seconds": time.process_time() - busy,
-                "began": began,
-                "host": f"{socket.gethostname()}:{psutil.Process().pid}",
-                "peak_bytes": peak_bytes(),
-                "resident_bytes": psutil.Process().memory_info().rss,
-            }
-        )
+        written = write_whole(attempt, smaller)
+        about = {"source": choice.stage, "measured_on": rows.of}
+        attempt.commit({**written, **found, **about, **clock.record(), **process_record()})
         prepared.write(made)
-        taken = time.perf_counter() - begin
+        taken = clock.seconds
         write_state(made, "complete", stage=STAGE, start_seconds=0.0, run_seconds=taken)
         made.begin()
     if rows.labels is None:
@@ -194,6 +144,62 @@ def compress_run(
         "scored_on": rows.of,
         "seconds": taken,
     }
+
+
+def _check_parameters(bound: float, sample: int, seed: int) -> None:
+    """Raise an error if a number is not valid."""
+    check(is_a(bound, numbers.Real) and is_finite(bound), "bound", bound, "a number")
+    check(bound > 0, "bound", bound, "a number above 0")
+    check(is_a(sample, numbers.Integral), "sample", sample, "a whole number")
+    check(1 <= sample <= MOST_SAMPLE, "sample", sample, f"1 to {MOST_SAMPLE}")
+    check(is_a(seed, numbers.Integral) and seed >= 0, "seed", seed, "a whole number from 0")
+
+
+def _check_places(run: RunFolder, out: Location, execution: Execution) -> None:
+    """Raise an error if workers do not reach the runs, or the new one's folder is not empty."""
+    if execution.workers or execution.remote is not None or execution.file is not None:
+        check_reach(execution, run.place.url, out.url)
+    if (out / "run.json").exists():
+        raise InputError(f"{out}: a run exists there; name another folder")
+    refuse_foreign(out)
+    refuse_inside(out)
+
+
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """When a compression began, by three clocks."""
+
+    began: float
+    begin: float
+    busy: float
+
+    @classmethod
+    def started(cls) -> Self:
+        """Return one that begins now."""
+        return cls(time.time(), time.perf_counter(), time.process_time())
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since then."""
+        return time.perf_counter() - self.begin
+
+    def record(self) -> dict[str, float]:
+        """Return the times of a commit's record; see `run_node`."""
+        busy = time.process_time() - self.busy
+        return {"seconds": self.seconds, "cpu_seconds": busy, "began": self.began}
+
+
+def _header(run: RunFolder, choice: Choice, bound: float, rows: Sample) -> dict[str, Any]:
+    """Return the header of the new run: that of the old one, but for the method."""
+    own = Compressed(
+        run=run.place.url,
+        stage=choice.stage,
+        method=method_of(run),
+        bound=float(bound),
+        sample=rows.check.shape[0],
+    )
+    settings = {**run.header["settings"], "method": METHOD, "options": asdict(own)}
+    return {**_without_digest(run.header), "settings": settings}
 
 
 def _whole_model(run: RunFolder, choice: Choice) -> Model:
@@ -277,80 +283,13 @@ def _largest(expansion: DistinctModel, change: NDArray[np.float64]) -> float:
     return float(np.abs(products).max(initial=0.0))
 
 
-def _sample(
-    run: RunFolder, prepared: Preparation, data: Any, n: int, seed: int, encoding: str | None
-) -> _Sample:
-    """Draw the rows with which a model is compressed.
-
-    It is measured on the given rows, else on held-out rows, else on the test part of the training
-    data, else on training rows; it is fitted to training rows where these exist.
-    """
-    rng = generator(seed, COMPRESSION)
-    try:
-        train = DataSet.open(run.header["data"]["url"])
-    except InputError:
-        train = None
-    if data is None:
-        data = _held_out(run, train)
-    if data is None and train is None:
-        raise InputError(
-            f"{run.place}: its training data {run.header['data']['url']} are missing: "
-            "give rows on which the change is measured (--data)"
-        )
-    if data is None:
-        assert train is not None
-        order = rng.permutation(train.n_rows)
-        many = max(1, min(n, train.n_rows - min(FIT_ROWS, train.n_rows // 4)))
-        chosen, others = np.sort(order[:many]), np.sort(order[many : many + FIT_ROWS])
-        checked, fit = take_rows(train.rows, chosen), take_rows(train.rows, others)
-        return _Sample(checked, fit, train.url, train.take_y(chosen), None)
-    source = open_batches(data, prepared, labelled=True, encoding=encoding)
-    checked = _drawn(source, prepared, n, rng)
-    if checked.shape[0] == 0:
-        raise InputError(f"{source.name}: has no rows")
-    fit = checked[:0]
-    if train is not None:
-        chosen = np.sort(rng.permutation(train.n_rows)[:FIT_ROWS])
-        fit = take_rows(train.rows, chosen)
-    return _Sample(checked, fit, source.name, None, data)
-
-
-def _held_out(run: RunFolder, train: DataSet | None) -> Any:
-    """Return rows that were not used in training: held-out rows, or a test part; None without
-    any.
-    """
-    url = run.header.get("holdout")
-    if url is not None:
-        with contextlib.suppress(InputError):
-            return DataSet.open(url)
-    return train.open_part("test") if train is not None and "test" in train.parts else None
-
-
-def _drawn(
-    source: StoredRows | SentRows, prepared: Preparation, n: int, rng: np.random.Generator
-) -> Rows:
-    """Return n random rows of a source, or all where it has fewer, in bounded memory."""
-    if isinstance(source, StoredRows):
-        return source.take(np.sort(rng.permutation(source.n_rows or 0)[:n]))
-    drawn, lots = stack_rows([], prepared.n_features, prepared.is_sparse), np.zeros(0)
-    for batch in source.batches():
-        rows = batch.arguments[0]
-        if prepared.is_sparse and not is_sparse(rows):
-            rows = sparse.csr_array(rows)
-        rows = stack_rows([drawn, rows], prepared.n_features, prepared.is_sparse)
-        lots = np.append(lots, rng.random(batch.n_rows))
-        least = np.sort(np.argsort(lots, kind="stable")[:n])
-        drawn, lots = rows[least], lots[least]
-    return drawn
-
-
 def _accuracy(
-    run: RunFolder, choice: Choice, rows: _Sample, execution: Execution, encoding: str | None
+    run: RunFolder, choice: Choice, rows: Sample, execution: Execution, encoding: str | None
 ) -> dict[str, Any]:
     return evaluate(run, rows.data, choice, execution, Announcer(run.place.url, []), encoding)
 
 
-def _scores(task: Task, model: Model, rows: _Sample) -> dict[str, Any]:
+def _scores(task: Task, model: Model, rows: Sample) -> dict[str, Any]:
     """Return the scores of a model on the rows on which it is measured, and their number."""
     assert rows.labels is not None
     values, _ = kernel_product(model.kernel, rows.check, model.support, model.coef[0])
