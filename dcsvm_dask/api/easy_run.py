@@ -15,7 +15,6 @@ from dcsvm_dask.data.summary import summary_lines
 from dcsvm_dask.diagnostics.followers import shown
 from dcsvm_dask.diagnostics.search_doubts import NO_BETTER, is_constant, told_of_edges
 from dcsvm_dask.errors import InputError, Terminated
-from dcsvm_dask.methods.registry import BEGUN
 from dcsvm_dask.models.scores import standard_error
 from dcsvm_dask.pipeline.data_checks import check_varying
 from dcsvm_dask.pipeline.rounds import Scored, choose, edges, training_seconds
@@ -25,8 +24,12 @@ from dcsvm_dask.readers.frames import is_frame
 from dcsvm_dask.readers.open import find_format, source_parts
 from dcsvm_dask.readers.preparing.choices import AUTO
 from dcsvm_dask.runtime.announcer import Announcer
-from dcsvm_dask.runtime.compilation import COMPILING, announced, parts_of_run, warm_up
-from dcsvm_dask.runtime.compiled_parts import LINEAR_SOLVER, SIGNED_LINEAR_SOLVER
+from dcsvm_dask.runtime.compilation import COMPILING, announced, warm_up
+from dcsvm_dask.runtime.compiled_parts import (
+    LINEAR_SOLVER,
+    SIGNED_LINEAR_SOLVER,
+    compiled_for_search,
+)
 from dcsvm_dask.runtime.execution import Execution, on_client
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_commit import is_data_set
@@ -237,7 +240,8 @@ def _search_and_train(
     if own["class_weight"] is not None:
         usual["class_weight"] = own["class_weight"]
     with clock.without_compilation():
-        parts = _compiled_for(Training(**usual), data)
+        settings, _, shape = Training(**usual).settle(data)
+        parts = compiled_for_search(settings, shape)
         warm_up((*parts, LINEAR_SOLVER, SIGNED_LINEAR_SOLVER, "free_bias"), lambda: say(COMPILING))
     C, gamma = usual.pop("C"), Training().gamma_for(data)
     share = f"{data.n_rows:,} rows to train on, {test.n_rows:,} held out"
@@ -304,14 +308,6 @@ def _warn_of_best(
     if not best.solved:
         say("warning: the best candidate was not solved in the search's steps: it may take long")
     return wide
-
-
-def _compiled_for(training: Training, data: DataSet) -> tuple[str, ...]:
-    """Return what the training needs compiled: parts, as `warm_up` takes them."""
-    settings, _, shape = training.settle(data)
-    method, kinks = BEGUN[training.method], settings.make_task().has_kinks
-    parts = parts_of_run(sparse=shape.sparse, bias=settings.fit_intercept, kinks=kinks)
-    return parts if method.is_one_set(settings, shape) else (*parts, *method.compiles)
 
 
 def _of_search(found: list[Scored], best: Scored) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.compiled import njit
-from dcsvm_dask.kernels.far import RUN_ROWS, affordable, extremes
+from dcsvm_dask.kernels.far import RUN_ROWS, affordable, extremes, separation
 from dcsvm_dask.kernels.kernel import Kernel
 from dcsvm_dask.kernels.kinds import L1_DISTANCE
 from dcsvm_dask.kernels.vectors import SUM_FLAGS
@@ -127,9 +127,7 @@ def _least_gaps(low: Any, high: Any, own: Any, others: Any, l1: Any, out: Any) -
         for r in own:
             total = 0.0
             for f in range(low.shape[1]):
-                gap = max(np.float64(low[s, f]) - high[r, f], np.float64(low[r, f]) - high[s, f])
-                gap = gap if gap > 0.0 else 0.0
-                total += gap if l1 else gap * gap
+                total += separation(low[s, f], high[s, f], low[r, f], high[r, f], l1)
                 if total >= least:
                     break
             least = min(least, total)

@@ -38,6 +38,7 @@ from dcsvm_dask.readers.source import (
     Block,
     Reading,
     check_shape,
+    check_shape_array,
     finish_block,
 )
 
@@ -263,9 +264,9 @@ class NpzSource:
             )
             self.is_sparse = self._names.is_sparse
             if self.is_sparse:
-                shape = self._whole(archive, f"{self._names.rows}_shape")
-                if shape.shape != (2,) or shape.dtype.kind not in "iu":
-                    raise InputError(f"{path}: {self._names.rows}_shape must have two integers")
+                name = f"{self._names.rows}_shape"
+                shape = self._whole(archive, name)
+                check_shape_array(shape.shape, shape.dtype, f"{path}: {name}")
                 self._shape = (int(shape[0]), int(shape[1]))
             else:
                 with self._open(archive, self._names.rows) as stream:

@@ -151,6 +151,21 @@ def check_shape(shape: tuple[int, ...], kind: Any, name: str, max_axes: int = 2)
         raise InputError(f"{name}: empty: {shape[0]} rows, {shape[1]} features")
 
 
+def check_shape_array(shape: tuple[int, ...], kind: Any, name: str) -> None:
+    """Raise an error if an array cannot hold the shape of a sparse matrix.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the array itself.
+    kind : dtype
+    name : str
+        For messages.
+    """
+    if shape != (2,) or kind.kind not in "iu":
+        raise InputError(f"{name} must have two integers")
+
+
 def check_unmasked(given: Any, name: str) -> None:
     """Raise an error if cells of an array are masked: what lies under a mask is no value.
 

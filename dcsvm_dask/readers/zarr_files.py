@@ -30,6 +30,7 @@ from dcsvm_dask.readers.source import (
     Block,
     Reading,
     check_shape,
+    check_shape_array,
     finish_block,
 )
 from dcsvm_dask.readers.urls import check_url, is_url
@@ -94,9 +95,9 @@ class ZarrSource:
         )
         self.is_sparse = self._names.is_sparse
         if self.is_sparse:
-            parts = _array(group, f"{self._names.rows}_shape", path)
-            if parts.shape != (2,) or parts.dtype.kind not in "iu":
-                raise InputError(f"{path}: {self._names.rows}_shape must have two integers")
+            name = f"{self._names.rows}_shape"
+            parts = _array(group, name, path)
+            check_shape_array(parts.shape, parts.dtype, f"{path}: {name}")
             shape = ZarrStream(parts, path).read(2)
             self._shape = (int(shape[0]), int(shape[1]))
         else:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dcsvm_dask.kernels.kinds import L1_DISTANCE
+from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.registry import BEGUN, options_of
+from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.runtime.compilation import ANY_ROWS, parts_of_run, steps_of
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.header import read_header
@@ -36,3 +38,18 @@ def compiled_for(run: RunFolder, execution: Execution) -> tuple[str, ...]:
         own = (*ANY_ROWS, *own, *(("on_demand",) if bias else ()))
     l1 = settings.kernel.kind.argument == L1_DISTANCE
     return (*parts_of_run(sparse=shape.sparse, bias=bias, kinks=kinks, l1=l1), *own)
+
+
+def compiled_for_search(settings: Settings, shape: Shape) -> tuple[str, ...]:
+    """Return what trainings in this process need compiled, as a search for parameters begins them.
+
+    Parameters
+    ----------
+    settings : Settings
+        Those of one of the trainings.
+    shape : Shape
+        That of their data.
+    """
+    method, kinks = BEGUN[settings.method], settings.make_task().has_kinks
+    parts = parts_of_run(sparse=shape.sparse, bias=settings.fit_intercept, kinks=kinks)
+    return parts if method.is_one_set(settings, shape) else (*parts, *method.compiles)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -218,8 +219,7 @@ def read_partition(node: Committed, folder: str, record: Record) -> Partition:
     -------
     Partition
     """
-    arrays = {name: node.read(f"{folder}/{name}") for name in record["arrays"]}
-    return Partition.from_arrays(arrays, record["meta"])
+    return Partition.from_arrays(_rule_arrays(node, folder, record), record["meta"])
 
 
 def read_map(node: Committed, folder: str, record: Record) -> FeatureMap:
@@ -237,5 +237,9 @@ def read_map(node: Committed, folder: str, record: Record) -> FeatureMap:
     -------
     FeatureMap
     """
-    arrays = {name: node.read(f"{folder}/{name}") for name in record["arrays"]}
-    return FeatureMap.from_arrays(arrays, record["meta"])
+    return FeatureMap.from_arrays(_rule_arrays(node, folder, record), record["meta"])
+
+
+def _rule_arrays(node: Committed, folder: str, record: Record) -> dict[str, Any]:
+    """Return the arrays that `write_rule` has written, by name."""
+    return {name: node.read(f"{folder}/{name}") for name in record["arrays"]}
