@@ -120,18 +120,8 @@ class Predictor:
 
         Parameters
         ----------
-        X : array, sparse matrix or data frame of shape (n, n_features), or str or path
-            Rows in memory, a data set (its training part, or ``DATA.zarr/test``), or a raw file.
-        mode : {"exact", "early", "naive", "committee"}, optional
-            See the class for the default.
-        level : int, optional
-            A committed level; by default the lowest.
-        precision : {"float32", "float64"}, default "float32"
-            Precision of kernel values; their sums are float64.
-        execution : Execution, optional
-            Where to compute; by default in this process with a thread for every core.
-        encoding : str, optional
-            Encoding of text without a byte order mark; by default that of the training data.
+        X, mode, level, precision, execution, encoding
+            As for `predict`.
 
         Returns
         -------
@@ -183,21 +173,10 @@ class Predictor:
             ``.csv`` (header ``label,decision``, or ``prediction``), ``.npy`` (a structured array
             with these fields), ``.parquet`` or ``.zarr``; local or an fsspec URL; written whole or
             not at all, and not inside a run or a data set.
-        mode : {"exact", "early", "naive", "committee"}, optional
-            See the class for the default.
-        level : int, optional
-            A committed level; by default the lowest.
-        precision : {"float32", "float64"}, default "float32"
-            Precision of kernel values; their sums are float64.
-        execution : Execution, optional
-            Where to compute; by default in this process with a thread for every core.
+        mode, level, precision, execution, encoding, sort_quantiles
+            As for `predict`.
         overwrite : bool, default False
             Whether existing predictions are replaced.
-        encoding : str, optional
-            Encoding of text without a byte order mark; by default that of the training data.
-        sort_quantiles : bool, default False
-            Whether the predictions of several quantiles are sorted in each row, so that they do not
-            cross (rearrangement: Chernozhukov, Fernandez-Val, Galichon 2010).
         keep : sequence of str
             Columns of the table, such as an id, that are copied in front of the predictions; for
             ``.csv``.
@@ -255,19 +234,8 @@ class Predictor:
             A data set, a raw file or a frame with labels, or rows and labels.
         y : array or series, shape (n,), optional
             Labels, or targets, of rows or a frame: ``evaluate(X, y)`` is ``evaluate((X, y))``.
-        mode : {"exact", "early", "naive", "committee"}, optional
-            See the class for the default.
-        level : int, optional
-            A committed level; by default the lowest.
-        precision : {"float32", "float64"}, default "float32"
-            Precision of kernel values; their sums are float64.
-        execution : Execution, optional
-            Where to compute; by default in this process with a thread for every core.
-        encoding : str, optional
-            Encoding of text without a byte order mark; by default that of the training data.
-        sort_quantiles : bool, default False
-            Whether the predictions of several quantiles are sorted in each row, so that they do not
-            cross (rearrangement: Chernozhukov, Fernandez-Val, Galichon 2010).
+        mode, level, precision, execution, encoding, sort_quantiles
+            As for `predict`.
         quiet : bool, default True
             Whether progress is not shown.
 

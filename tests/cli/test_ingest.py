@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
@@ -12,7 +13,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from dcsvm_dask import api
 from dcsvm_dask.cli import COMMANDS, main
+from dcsvm_dask.data import ingest as ingesting
 from dcsvm_dask.storage.dataset import DataSet
 from tests.stored import split_of
 
@@ -31,6 +34,30 @@ def table(tmp_path: Path) -> Path:
 
 def call(*arguments: Any) -> Result:
     return CliRunner().invoke(main, [str(a) for a in arguments], catch_exceptions=False)
+
+
+def usual_values(function: Any) -> dict[str, Any]:
+    parameters = inspect.signature(function).parameters.values()
+    return {one.name: one.default for one in parameters if one.kind is one.KEYWORD_ONLY}
+
+
+def test_the_command_and_both_functions_have_the_same_parameters_and_defaults(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: dict[str, Any] = {}
+
+    def noted(source: str, out: str, **options: Any) -> DataSet:
+        found.update(options)
+        return real(source, out, label="kind")
+
+    public, real = usual_values(api.ingest), ingesting.ingest
+    assert {**usual_values(real), "client": None} == {**public, "of_run": None}
+    monkeypatch.setattr(ingesting, "ingest", noted)
+    assert call("ingest", table, "--out", tmp_path / "d.zarr").exit_code == 0
+    for name in ("report", "client"):  # of a program, not of a user at a terminal
+        public.pop(name)
+        found.pop(name, None)
+    assert {**found, "ordinal": found["ordinal"] or None} == public
 
 
 def test_ingest_and_info(table: Path, tmp_path: Path) -> None:
