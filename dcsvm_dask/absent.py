@@ -31,11 +31,11 @@ def no_such(what: str, path: str, remedy: str = "check the path") -> str:
     missing = None if "://" in path else _missing(Path(path).expanduser())
     if missing is None or not missing.name:
         return f"there is no such {what}; {remedy}"
-    said = f"there is no such {what}"
+    message = f"there is no such {what}"
     if missing.name != Path(path).name:
-        said += f", and no folder {missing.name} in {missing.parent}"
+        message += f", and no folder {missing.name} in {missing.parent}"
     close = _close(missing)
-    return f"{said}; " + (remedy if close is None else f"did you mean {close}?")
+    return f"{message}; " + (remedy if close is None else f"did you mean {close}?")
 
 
 def _missing(path: Path) -> Path | None:

@@ -13,7 +13,7 @@ from dcsvm_dask.api.or_resuming import train_or_resume
 from dcsvm_dask.api.run import Place, Run
 from dcsvm_dask.data.summary import summary_lines
 from dcsvm_dask.diagnostics.followers import shown
-from dcsvm_dask.diagnostics.search_doubts import NO_BETTER, is_constant, told_of_edges
+from dcsvm_dask.diagnostics.search_doubts import NO_BETTER, edges_note, is_constant
 from dcsvm_dask.errors import InputError, Terminated
 from dcsvm_dask.models.scores import standard_error
 from dcsvm_dask.pipeline.data_checks import check_varying
@@ -304,7 +304,7 @@ def _warn_of_best(
     if is_constant(best.score, best.error, largest):
         say(f"warning: {NO_BETTER}")
     elif wide := [name for name, _ in edges(found, best)]:
-        say(f"warning: {told_of_edges(wide)}")
+        say(f"warning: {edges_note(wide)}")
     if not best.solved:
         say("warning: the best candidate was not solved in the search's steps: it may take long")
     return wide

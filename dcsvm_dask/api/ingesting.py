@@ -207,9 +207,9 @@ def data_for_run(source: Any, run: Location, client: Any = None, **words: Any) -
 
 
 def refuse_words(data: Any, y: Any, words: dict[str, Any]) -> None:
-    """Refuse what is said of rows, and their labels, where a data set is given."""
-    said = [word for word, given in words.items() if given not in (None, "none", (), [])]
-    for word in said if y is None else ["y", *said]:
+    """Raise an error if parameters of rows, or labels, are given beside a data set."""
+    given = [word for word, value in words.items() if value not in (None, "none", (), [])]
+    for word in given if y is None else ["y", *given]:
         raise InputError(
             f"{word}: is for rows; {data} is a data set, which has its own: leave it out, or "
             "ingest the source otherwise"

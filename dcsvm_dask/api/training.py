@@ -286,10 +286,10 @@ def _trained(
     with FolderLock(place) as lock:
         folder = RunFolder.create(place, header, lock.ownership)
         keep_preparation(folder, dataset)
-        if gamma := training.told_of_gamma(dataset):
+        if gamma := training.gamma_note(dataset):
             Announcer(place.url, follow).say(gamma)
         if lowered:
-            Announcer(place.url, follow).say(told_of_sizes(lowered))
+            Announcer(place.url, follow).say(lowered_sizes_note(lowered))
         if goals.committee and not settings.clusters:
             none = "committee: there are no levels to calibrate; give --levels for some"
             Announcer(place.url, follow).say(none)
@@ -335,27 +335,27 @@ def plan_on(
     **parameters: Any,
 ) -> Plan:
     """Return what `plan` does, given the workers of the execution; `tell` takes what is to know."""
-    said = tell or (lambda _: None)
+    report = tell or (lambda _: None)
     training, dataset = Training.of(parameters), DataSet.open(data)
     execution = execution or Execution()
     check_reach(execution, dataset.url)
-    training = suited(training, dataset, reading(dataset, execution, workers.memory), said)
+    training = suited(training, dataset, reading(dataset, execution, workers.memory), report)
     wanted, goals, shape = training.settle(dataset)
     settings = fitted(wanted, goals, shape, training, execution, workers.memory)
     lowered = chosen_sizes(wanted, settings)
     if lowered:
-        said(told_of_sizes(lowered))
+        report(lowered_sizes_note(lowered))
     planned = make_plan(settings, goals, shape)
     try:
         check_room(execution, planned, None, workers.memory)
     except InputError as error:
-        said(f"`train` refuses it: {error}")
+        report(f"`train` refuses it: {error}")
     probe = next((stage for stage in planned.graph() if stage.name == PROBE), None)
     if probe is None and not BEGUN[settings.method].is_timed:
         return planned
     how = {} if probe is None else probe.layers[0].nodes[0].arguments
     parts = ("sparse" if shape.sparse else "dense", "pairs" if settings.fit_intercept else "box")
-    warm_up(parts, lambda: said(f"{COMPILING}, then kernel values are timed"))
+    warm_up(parts, lambda: report(f"{COMPILING}, then kernel values are timed"))
     with threadpool_limits(1):  # as on workers
         seen = seen_by(dataset, settings.options, settings.seed)
         measured = Measured.of(probe_rows(settings, seen, seen.rows, **how))
@@ -363,9 +363,9 @@ def plan_on(
     return make_plan(settings, goals, shape, measured)
 
 
-def told_of_gamma(data: Place, **parameters: Any) -> str | None:
-    """Return what a training of a data set makes of a gamma that is a rule; None of a number."""
-    return Training.of(parameters).told_of_gamma(DataSet.open(data))
+def gamma_note(data: Place, **parameters: Any) -> str | None:
+    """Return the number that a rule gives for gamma on a data set, in a sentence; else None."""
+    return Training.of(parameters).gamma_note(DataSet.open(data))
 
 
 def fitted(
@@ -407,8 +407,8 @@ def reading(
     return pieces
 
 
-def told_of_sizes(lowered: str) -> str:
-    """Return what users are told of sizes that were lowered."""
+def lowered_sizes_note(lowered: str) -> str:
+    """Return that sizes were lowered, and what follows, in a sentence."""
     return (
         "the workers' memory is too small for the usual sizes, and others give another model in "
         f"its last digits: the run is trained with {lowered}; give these wherever its model is to "

@@ -10,10 +10,10 @@ from contextvars import ContextVar
 from dcsvm_dask.diagnostics.status import doubts, fallbacks_of, read_nodes
 from dcsvm_dask.errors import DcsvmWarning
 from dcsvm_dask.methods.choice import reached_model
-from dcsvm_dask.methods.fallbacks import told_of_fallbacks
-from dcsvm_dask.methods.isolated import told_of_isolated
+from dcsvm_dask.methods.fallbacks import fallbacks_warning
+from dcsvm_dask.methods.isolated import isolated_rows_warning
 from dcsvm_dask.methods.method import Goals
-from dcsvm_dask.methods.narrow import margins_of, told_of_narrow
+from dcsvm_dask.methods.narrow import margins_of, narrow_margins_warning
 from dcsvm_dask.methods.problem import ARRANGE
 from dcsvm_dask.methods.registry import approximation
 from dcsvm_dask.methods.settings import Settings
@@ -52,25 +52,27 @@ def warn_of_model(run: RunFolder) -> None:
     ended = read_state(run)
     exact = StageId(stage).kind == MODEL and approximation(run.header["settings"]) is None
     if exact and ended.get("state") == "complete" and not ended["converged"]:
-        said = "the run ended before its violation was within the tolerance"
+        message = "the run ended before its violation was within the tolerance"
         if record.get("violation") is not None:
-            said += f": {record['violation']:.2g}, not {run.header['goals']['tol']:g}"
-        said += f" ({ended['message']})" if ended["message"] else ""
-        warnings.warn(DcsvmWarning(said), stacklevel=4)
+            message += f": {record['violation']:.2g}, not {run.header['goals']['tol']:g}"
+        message += f" ({ended['message']})" if ended["message"] else ""
+        warnings.warn(DcsvmWarning(message), stacklevel=4)
     if record.get("isolated"):
-        said = told_of_isolated(settings.kernel, None if "outputs" in record else record["support"])
-        warnings.warn(DcsvmWarning(said), stacklevel=4)
+        message = isolated_rows_warning(
+            settings.kernel, None if "outputs" in record else record["support"]
+        )
+        warnings.warn(DcsvmWarning(message), stacklevel=4)
     named = (ARRANGE, stage, StageId.about(SCORE, stage))
     commits = {name: one.record for name in named if (one := run.find(name, "commit"))}
-    for said in () if _LEFT.get() else doubts(run, commits):
-        warnings.warn(DcsvmWarning(said), stacklevel=4)
+    for message in () if _LEFT.get() else doubts(run, commits):
+        warnings.warn(DcsvmWarning(message), stacklevel=4)
     if settings.inner not in ("auto", "smo"):
         count = sum(fallbacks_of(read_nodes(run)).values())
         if count:
-            said = told_of_fallbacks(settings.inner, count)
-            warnings.warn(DcsvmWarning(said), stacklevel=4)
+            message = fallbacks_warning(settings.inner, count)
+            warnings.warn(DcsvmWarning(message), stacklevel=4)
     tol = Goals(**run.header["goals"]).tol
     if not _LEFT.get() and (
-        narrow := told_of_narrow(margins_of(record, settings.make_task()), tol)
+        narrow := narrow_margins_warning(margins_of(record, settings.make_task()), tol)
     ):
         warnings.warn(DcsvmWarning(narrow), stacklevel=4)

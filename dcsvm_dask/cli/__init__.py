@@ -101,9 +101,9 @@ class LazyGroup(click.Group):
             wrong = isinstance(error, WRONG_PATH) or error.errno == errno.EROFS
             ctx.exit(2 if wrong else 1)
         except MemoryError as error:
-            said = f" ({error})" if str(error) else ""
+            detail = f" ({error})" if str(error) else ""
             click.echo(
-                f"dcsvm: the system has not enough memory{said}; a run that was going on can be "
+                f"dcsvm: the system has not enough memory{detail}; a run that was going on can be "
                 "resumed where there is more",
                 err=True,
             )

@@ -109,7 +109,7 @@ def command(
 
 def summary(run: Any) -> str:
     """Return the result beside the baselines, and the commands that may follow."""
-    from dcsvm_dask.diagnostics.search_doubts import told_of_edges
+    from dcsvm_dask.diagnostics.search_doubts import edges_note
     from dcsvm_dask.diagnostics.terminal.closing import shown
 
     figures = run.figures
@@ -143,7 +143,7 @@ def summary(run: Any) -> str:
     advice = advised(figures)
     linear = [f"  {linear_command(run, figures)}"] if advice and LINEAR in advice else []
     lines += [f"note               {advice}"] if advice else []
-    lines += [f"note               {told_of_edges(figures['edges'])}"] if figures["edges"] else []
+    lines += [f"note               {edges_note(figures['edges'])}"] if figures["edges"] else []
     lines += [f"note               {text}" for text in test.get("notes", ())]
     run_place, data = (shlex.quote(shown(url)) for url in (run.url, figures["test_data"]))
     return "\n".join(

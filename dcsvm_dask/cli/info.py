@@ -95,12 +95,12 @@ def features_line(found: dict[str, Any]) -> str:
 
 def dropped_line(dropped: dict[str, Any]) -> str:
     """Return which rows of the source are in no part, for users."""
-    said = [f"{dropped[key]:,} {why}" for key, why in DROPPED.items() if dropped.get(key)]
+    parts = [f"{dropped[key]:,} {why}" for key, why in DROPPED.items() if dropped.get(key)]
     start, stop = dropped["rows"] or (None, None)
     if (start, stop) != (None, None):
         limits = f"{'' if start is None else start}:{'' if stop is None else stop}"
-        said.append(f"all outside of {limits} (--rows)")
-    return "rows dropped: " + (", ".join(said) or "none")
+        parts.append(f"all outside of {limits} (--rows)")
+    return "rows dropped: " + (", ".join(parts) or "none")
 
 
 def show(found: dict[str, Any], *, warned: bool = False) -> None:
@@ -122,8 +122,8 @@ def show(found: dict[str, Any], *, warned: bool = False) -> None:
         more = len(found["prepared"]) - SHOWN_COLUMNS
         echo(f"  and {counted(more, 'more column')} made numbers")
     echo(f"  {dropped_line(found['dropped'])}")
-    for said in () if warned else found["warnings"]:
-        echo(f"  warning: {said}")
+    for warning in () if warned else found["warnings"]:
+        echo(f"  warning: {warning}")
     if found["positive"] is not None:
         echo(f"  class 1 is {', '.join(map(str, found['positive']))} of the source")
     for name, part in found["parts"].items():

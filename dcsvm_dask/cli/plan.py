@@ -38,7 +38,7 @@ def command(
     Kernel values are timed in this process, for workers of other machines as well.
     """
     from dcsvm_dask import api
-    from dcsvm_dask.api.training import told_of_gamma
+    from dcsvm_dask.api.training import gamma_note
     from dcsvm_dask.diagnostics.drawing import draw
     from dcsvm_dask.diagnostics.outline import outline
     from dcsvm_dask.runtime.short import here_if_short, seconds_beside, threads_here
@@ -49,9 +49,9 @@ def command(
         workers=workers, memory_limit=memory_limit, cluster=cluster, scheduler=scheduler
     )
 
-    def tell(said: str) -> None:
+    def tell(line: str) -> None:
         if not quiet:
-            echo(said, err=True)
+            echo(line, err=True)
 
     found = api.planned_workers(execution, tell)
     planned = api.plan_on(data, found, execution, tell, **parameters)
@@ -65,6 +65,6 @@ def command(
         made = planned.to_json(count, threads) | {"beside_seconds": beside}
         echo(json.dumps(made, indent=1))
     else:
-        if gamma := told_of_gamma(data, **parameters):
+        if gamma := gamma_note(data, **parameters):
             echo(gamma)
         echo(outline(planned, count, threads, beside))

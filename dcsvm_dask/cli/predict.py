@@ -42,8 +42,8 @@ def command(
     how["keep"] = parse_names(",".join(keep))
     found = api.open_run(run_place).predict_file(data, out, quiet=quiet, **how)
     if not quiet:
-        said = (cells_line(found["cells"]), outside_line(found["outside"], found["n_rows"]))
-        for note in filter(None, (*said, *found["notes"])):
+        lines = (cells_line(found["cells"]), outside_line(found["outside"], found["n_rows"]))
+        for note in filter(None, (*lines, *found["notes"])):
             echo(f"note: {note}", err=True)
         echo(
             f"{found['n_rows']} rows, {_model(found)}, {found['ms_per_row']:.4g} ms a row; "

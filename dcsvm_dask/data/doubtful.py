@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dcsvm_dask.data.leaks import columns_of, leaks, told_of_leaks
+from dcsvm_dask.data.leaks import columns_of, leaks, leaks_warning
 from dcsvm_dask.data.row_sample import RowSample
-from dcsvm_dask.data.sentinel_dates import columns_of_dates, told_of_dates
-from dcsvm_dask.data.sentinels import CELLS, FEATURES, TEXT, sentinels, told_of_sentinels
-from dcsvm_dask.data.target_leaks import target_leaks, told_of_target_leaks
+from dcsvm_dask.data.sentinel_dates import columns_of_dates, sentinel_dates_warnings
+from dcsvm_dask.data.sentinels import CELLS, FEATURES, TEXT, sentinels, sentinels_warnings
+from dcsvm_dask.data.target_leaks import target_leaks, target_leaks_warning
 from dcsvm_dask.masking import masked
 from dcsvm_dask.numbers import counted
 from dcsvm_dask.readers.columns import listed
@@ -126,8 +126,8 @@ def _of_sample(
     found = [one for one in found if one.feature not in of_dates]
     how = TEXT if is_text else FEATURES if names is None else CELLS
     texts: list[str | None] = [
-        *told_of_sentinels(found, shown, how=how, is_all=is_all),
-        *told_of_dates(source, rows, is_text=is_text, is_all=is_all),
+        *sentinels_warnings(found, shown, how=how, is_all=is_all),
+        *sentinel_dates_warnings(source, rows, is_text=is_text, is_all=is_all),
     ]
     # Row numbers and identifiers, of which a sorted table has such, are named already.
     named = {*survey.index_like(names), *survey.id_like(names)}
@@ -137,10 +137,10 @@ def _of_sample(
         # A target may well rise from day to day.
         columns = [one for one in columns if one[1].start not in of_dates]
         same = target_leaks(rows, labels, columns)
-        texts.append(told_of_target_leaks(same, len(rows), is_all=is_all, drops=drops))
+        texts.append(target_leaks_warning(same, len(rows), is_all=is_all, drops=drops))
         return [*texts, *(thousands_doubts_of_target(source, labels) if drops else ())]
     leaking = leaks(rows, np.asarray(codes, np.int64)[labels], columns)
-    return [*texts, told_of_leaks(leaking, len(rows), is_all=is_all, drops=drops)]
+    return [*texts, leaks_warning(leaking, len(rows), is_all=is_all, drops=drops)]
 
 
 def _called(features: Sequence[int], names: Sequence[str] | None) -> str:

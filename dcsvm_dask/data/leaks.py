@@ -69,7 +69,7 @@ def leaks(
     return found
 
 
-def told_of_leaks(found: Sequence[Leak], n: int, *, is_all: bool, drops: bool = True) -> str | None:
+def leaks_warning(found: Sequence[Leak], n: int, *, is_all: bool, drops: bool = True) -> str | None:
     """Return the warning of columns that tell the label of nearly all of n rows; None: of none.
 
     Parameters

@@ -87,11 +87,11 @@ class Reader:
                 "are NumPy arrays, SciPy sparse matrices or pandas data frames"
             )
         if sparse.issparse(part) is not self.is_sparse:
-            is_now, said, meta = "sparse", "dense", "scipy.sparse.csr_matrix((0, 0))"
+            is_now, declared, meta = "sparse", "dense", "scipy.sparse.csr_matrix((0, 0))"
             if self.is_sparse:
-                is_now, said, meta = "dense", "sparse", "numpy.zeros((0, 0))"
+                is_now, declared, meta = "dense", "sparse", "numpy.zeros((0, 0))"
             raise InputError(
-                f"{name}: is {is_now}, but its metadata say {said}; correct the metadata, "
+                f"{name}: is {is_now}, but its metadata say {declared}; correct the metadata, "
                 f"for example with map_blocks(..., meta={meta})"
             )
         if y is not None and np.shape(y) != part.shape[:1]:

@@ -83,7 +83,7 @@ def sentinel_dates(days: NDArray[np.int64]) -> list[SentinelDate]:
     return found
 
 
-def told_of_dates(
+def sentinel_dates_warnings(
     source: Source, rows: NDArray[np.float64], *, is_text: bool, is_all: bool
 ) -> list[str]:
     """Return a sentence for each date that may stand for missing ones.
@@ -98,17 +98,17 @@ def told_of_dates(
     is_all : bool
         Whether shares are of all rows, not of a sample.
     """
-    about, said = "" if is_all else "about ", []
+    about, messages = "" if is_all else "about ", []
     for encoder, features in columns_of_dates(source):
         for one in sentinel_dates(_days(encoder, rows[:, features])):
             how = "lies outside of" if one.is_far else "is far more frequent than"
             words = _words(source, encoder, one.day) if is_text else []
-            said.append(
+            messages.append(
                 f"the date {_written(one.day)} {how} all others in the column {encoder.name!r} "
                 f"({about}{one.share:.1%} of the rows; others are {_written(one.least)} to "
                 f"{_written(one.greatest)}); where it stands for a missing value, {_remedy(words)}"
             )
-    return said
+    return messages
 
 
 def columns_of_dates(source: Source) -> Iterator[tuple[Encoder, slice]]:

@@ -132,7 +132,7 @@ def _hide_each_other(values: NDArray[np.float64]) -> bool:
     return all(_CODE.fullmatch(_written(end)) and _is_far(end, *between) for end in ends)
 
 
-def told_of_sentinels(
+def sentinels_warnings(
     found: Sequence[Sentinel], names: Sequence[str], *, how: str, is_all: bool
 ) -> list[str]:
     """Return a sentence for each value that may stand for missing ones.
@@ -148,7 +148,7 @@ def told_of_sentinels(
         Whether shares are of all rows, not of a sample.
     """
     about = "" if is_all else "about "
-    said = []
+    messages = []
     for value in dict.fromkeys(one.value for one in found):
         own = [one for one in found if one.value == value]
         columns = [
@@ -158,12 +158,12 @@ def told_of_sentinels(
         ]
         more = f" and {len(own) - SHOWN:,} more" if len(own) > SHOWN else ""
         column = "column" if len(own) == 1 else "columns"
-        said.append(
+        messages.append(
             f"the value {_written(value)} lies outside of all others in the {column} "
             f"{', '.join(columns)}{more}; where it stands for a missing value, "
             f"{_remedy(value, how)}"
         )
-    return said
+    return messages
 
 
 def _is_far(value: float, least: float, greatest: float) -> bool:

@@ -73,22 +73,22 @@ def reading_of(data: DataSet) -> dict[str, Any]:
 
 def reading_line(reading: dict[str, Any]) -> str:
     """Return how the source was read, for users."""
-    said = f"read as {reading['format']}"
+    text = f"read as {reading['format']}"
     if reading["header"] is not None:
         separator = SEPARATORS.get(reading["separator"], f"{reading['separator']!r}")
-        said += f" with{'' if reading['header'] else 'out'} a header, separator {separator}"
+        text += f" with{'' if reading['header'] else 'out'} a header, separator {separator}"
     if reading["first_index"] is not None:
-        said += f", feature 0 is index {reading['first_index']}"
+        text += f", feature 0 is index {reading['first_index']}"
     if reading["encoding"] is not None:
-        said += f", encoding {reading['encoding']}"
+        text += f", encoding {reading['encoding']}"
     label = label_of(reading)
     if label is not None:
-        said += f"; label: {label}"
+        text += f"; label: {label}"
     elif reading["format"] == SVMLIGHT:
-        said += "; label: the first number of a line"
+        text += "; label: the first number of a line"
     elif reading["format"] is not None:
-        said += "; label: given beside the rows"
-    return said
+        text += "; label: given beside the rows"
+    return text
 
 
 def label_of(reading: dict[str, Any]) -> str | None:

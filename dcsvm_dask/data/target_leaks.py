@@ -40,12 +40,12 @@ def target_leaks(
     return [name for name, _ in single]
 
 
-def told_of_target_leaks(
+def target_leaks_warning(
     names: Sequence[str], n: int, *, is_all: bool, drops: bool = True
 ) -> str | None:
     """Return the warning of columns that follow the target in n rows; None: of none.
 
-    See `told_of_leaks`.
+    See `leaks_warning`.
     """
     if not names:
         return None

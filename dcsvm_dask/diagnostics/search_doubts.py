@@ -65,7 +65,7 @@ def edges(tried: Sequence[Row], chosen: Row, at_least: int = 2) -> Iterator[str]
             yield f"the best {name} is the least that was tried; try smaller ones, too"
 
 
-def told_of_edges(names: Sequence[str]) -> str:
+def edges_note(names: Sequence[str]) -> str:
     """Return that the best values of parameters are the last ones that `easy` has tried."""
     are = "is the last one that was tried"
     if len(names) > 1:

@@ -9,7 +9,7 @@ from typing import Any
 from dcsvm_dask.diagnostics.sets import of_sets
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.choice import reached_model
-from dcsvm_dask.methods.doubtful import told_of_doubts
+from dcsvm_dask.methods.doubtful import doubtful_model_warnings
 from dcsvm_dask.methods.problem import ARRANGE
 from dcsvm_dask.methods.registry import MADE, kind_of, options_of
 from dcsvm_dask.runtime.plan_file import PLAN
@@ -146,7 +146,7 @@ def doubts(run: RunFolder, commits: dict[str, Record]) -> list[str]:
     single = len(header.get("shape", {}).get("class_rows", ())) <= 2
     variables = commits.get(ARRANGE, {}).get("variables", 0) if whole and single else 0
     score = commits.get(StageId.about(SCORE, stage), {})
-    return told_of_doubts(settings, commits[stage], score, variables)
+    return doubtful_model_warnings(settings, commits[stage], score, variables)
 
 
 def state_now(run: RunFolder) -> Record:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dcsvm_dask.diagnostics.sets import described
-from dcsvm_dask.methods.fallbacks import told_of_fallbacks
+from dcsvm_dask.methods.fallbacks import fallbacks_warning
 from dcsvm_dask.numbers import duration
 from dcsvm_dask.storage.stage_id import MODEL, SCORE, StageId
 from dcsvm_dask.tasks.scores import main_score
@@ -39,7 +39,7 @@ def figures(status: dict[str, Any]) -> list[str]:
         lines.append(f"sets       {described(status['sets'])}")
     if status.get("fallbacks"):
         stages = ", ".join(f"{stage} {count}" for stage, count in status["fallbacks"].items())
-        told = told_of_fallbacks(status["inner"], sum(status["fallbacks"].values()))
+        told = fallbacks_warning(status["inner"], sum(status["fallbacks"].values()))
         lines.append(f"inner      {told} ({stages})")
     if status["peak_bytes"]:
         peaks = ", ".join(

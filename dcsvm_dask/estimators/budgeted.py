@@ -175,8 +175,8 @@ class Budgeted(BaseEstimator, ABC):
     def _warn_of_far(self) -> None:
         words = [learner.point.words() for learner in self._learners]
         total = {key: sum(one[key] for one in words) for key in words[0]}
-        if said := far_merges(total, self._learners[0].kernel):
-            warnings.warn(DcsvmWarning(said), stacklevel=5)
+        if message := far_merges(total, self._learners[0].kernel):
+            warnings.warn(DcsvmWarning(message), stacklevel=5)
 
     def _decide(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self, "t_")

@@ -214,9 +214,9 @@ def _warn_rounded(given: Any, X: Any, names: list[str] | None, stacklevel: int =
     given = as_rows(given.tocsr()) if sparse.issparse(given) else np.asarray(given, np.float64)
     loss = RoundingLoss()
     loss.update(given, as_rows(X))
-    said = loss.warning(names, "scale the features before, as StandardScaler does in a pipeline")
-    if said is not None:
-        warnings.warn(DcsvmWarning(said), stacklevel=stacklevel)
+    message = loss.warning(names, "scale the features before, as StandardScaler does in a pipeline")
+    if message is not None:
+        warnings.warn(DcsvmWarning(message), stacklevel=stacklevel)
 
 
 def rows_to_decide(estimator: Any, X: Any, like: Rows) -> Rows:

@@ -28,11 +28,11 @@ from dcsvm_dask.estimators.probability import (
     calibrated,
     refuse_run,
 )
+from dcsvm_dask.estimators.run_parameters import given_run_parameters, trains_run
 from dcsvm_dask.estimators.variables import Variables, solved_rows, variables_of
 from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.estimators.warm import LastFit, gathered
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
-from dcsvm_dask.estimators.wishes import divides, wishes
 from dcsvm_dask.estimators.with_run import WithRun
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods.narrow import margins_of
@@ -189,7 +189,7 @@ coef_, n_iter_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
     ) -> None:
         self._check()
         probability = self._check_probability()
-        refuse_run(probability and bool(wishes(self)))
+        refuse_run(probability and bool(given_run_parameters(self)))
         alone, chain = chain is not None, Chain() if chain is None else chain
         how: dict[str, Any] = {**solver_words(self), "tol": checking.tolerance(self.tol)}
         last, rho = LastFit.of(self), getattr(self, "rho_", None)
@@ -200,7 +200,7 @@ coef_, n_iter_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         costs.weigh_classes(self, codes)
         whole = self.class_weight_[codes] * (1.0 if weights is None else weights)
         self._check_classes(np.asarray(np.bincount(codes, whole, n_classes), np.float64))
-        divided = not alone and divides(self)
+        divided = not alone and trains_run(self)
         self._scheme, machines = "ovo", machines_of(n_classes)
         about = None if sample_weight is None else {"sample_weight": sample_weight}
         tasks = FitTasks(self, given, y, None if divided else len(machines), about)

@@ -17,9 +17,9 @@ from dcsvm_dask.estimators.fit_tasks import FitTasks, sets_up_callbacks
 from dcsvm_dask.estimators.linear_parameters import verbosity
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.regressors import LastFit
+from dcsvm_dask.estimators.run_parameters import trains_run
 from dcsvm_dask.estimators.variables import solved_rows, variables_of
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
-from dcsvm_dask.estimators.wishes import divides
 from dcsvm_dask.solvers import solve_nu
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.tasks import OneClass, check_nu
@@ -150,7 +150,7 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         kernel, n = checking.kernel_of(self, X), X.shape[0]
         bounds = costs.row_bounds(X, sample_weight)
         about = None if sample_weight is None else {"sample_weight": sample_weight}
-        divided = not alone and divides(self)
+        divided = not alone and trains_run(self)
         tasks = FitTasks(self, given, None, None if divided else 1, about)
         if divided:
             weights = costs.weights_of(X, sample_weight)

@@ -87,12 +87,12 @@ class WithProbabilities:
         if isinstance(self.probability, str) and self.probability == DEPRECATED:
             return False
         checking.check_flags(self, "probability")
-        said = (
+        message = (
             "The `probability` parameter was deprecated in scikit-learn 1.9, which removes it in "
             f"1.11. Use `CalibratedClassifierCV({type(self).__name__}(), ensemble=False)` instead "
             f"of `{type(self).__name__}(probability=True)`."
         )
-        warnings.warn(said, FutureWarning, stacklevel=warned.callers_level())
+        warnings.warn(message, FutureWarning, stacklevel=warned.callers_level())
         return bool(self.probability)
 
     @available_if(_gives_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn has no types
@@ -146,11 +146,11 @@ class WithProbabilities:
         return self._of_sigmoids("probB_", "intercept")
 
     def _of_sigmoids(self, name: str, part: str) -> Vector:
-        said = (
+        message = (
             f"Attribute `{name}` was deprecated in scikit-learn 1.9, which removes it in 1.11, "
             "with the parameter `probability`."
         )
-        warnings.warn(said, FutureWarning, stacklevel=warned.callers_level())
+        warnings.warn(message, FutureWarning, stacklevel=warned.callers_level())
         check_is_fitted(self)
         calibration = getattr(self, "_calibration", None)
         return np.empty(0) if calibration is None else -getattr(calibration, part)

@@ -20,9 +20,9 @@ from dcsvm_dask.estimators.fit_tasks import FitTasks, sets_up_callbacks
 from dcsvm_dask.estimators.known_kernel import same_rows
 from dcsvm_dask.estimators.linear_parameters import verbosity
 from dcsvm_dask.estimators.pools import one_thread_each
+from dcsvm_dask.estimators.run_parameters import trains_run
 from dcsvm_dask.estimators.variables import Variables, solved_rows, variables_of
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
-from dcsvm_dask.estimators.wishes import divides
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.solvers import Solution
 from dcsvm_dask.solvers.whole import SMALL
@@ -175,7 +175,7 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         variables = variables_of(stored, targets.view(np.int64), C, kernel)
         if last is not None and len(last.beta) != len(members):
             last = None
-        divided = not alone and divides(self)
+        divided = not alone and trains_run(self)
         tasks = FitTasks(self, given, y, None if divided else len(members), about)
         if divided:
             expansion_runs.fit(self, kernel, X, targets, weights, tasks)

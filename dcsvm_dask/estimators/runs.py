@@ -135,7 +135,7 @@ def trained_as_asked(
     tasks: FitTasks,
     **own: Any,
 ) -> Iterator[RunFolder]:
-    """Train an estimator that has the parameters `WISHES` as a run; yield its folder.
+    """Train an estimator that has the parameters `RUN_PARAMETERS` as a run; yield its folder.
 
     Parameters
     ----------

@@ -36,11 +36,11 @@ def warn_choice(found: Scores, candidates: list[dict[str, Any]], chosen: int) ->
                 f"; the best of them, {candidates[found.top]}, scores higher than the chosen one, "
                 "but within its standard error"
             )
-        said = (
+        message = (
             f"{unsolved} of {len(candidates)} candidates are not solved to tol "
             f'(cv_results_["solved"]){about}: raise max_iter or tol of the estimator, scale the '
             "features, or leave these candidates out."
         )
-        warnings.warn(said, ConvergenceWarning, stacklevel=callers_level())
+        warnings.warn(message, ConvergenceWarning, stacklevel=callers_level())
     for text in edges(candidates, candidates[chosen], GRID):
         warnings.warn(DcsvmWarning(f"{text}."), stacklevel=callers_level())

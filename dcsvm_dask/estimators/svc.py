@@ -18,11 +18,11 @@ from dcsvm_dask.estimators.probability import (
     calibrated,
     refuse_run,
 )
+from dcsvm_dask.estimators.run_parameters import given_run_parameters, trains_run
 from dcsvm_dask.estimators.variables import solved_rows, variables_of
 from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.estimators.warm import LastFit, gathered
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
-from dcsvm_dask.estimators.wishes import divides, wishes
 from dcsvm_dask.estimators.with_run import WithRun
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.solvers import machines_of
@@ -261,7 +261,7 @@ class DCSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
     def _fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> None:
         self._check_words()
         probability = self._check_probability()
-        refuse_run(probability and bool(wishes(self)))
+        refuse_run(probability and bool(given_run_parameters(self)))
         last = LastFit.of(self)
         given = X
         X, codes = given_rows.training_rows(self, X, y)
@@ -274,7 +274,7 @@ class DCSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
         n_classes = len(self.classes_)
         # SVMs of many classes are solved side by side, and known solutions in few steps.
         by_size = n_classes == 2 and start is None and not probability
-        divided = divides(self, len(variables.rows), by_size=by_size)
+        divided = trains_run(self, len(variables.rows), by_size=by_size)
         count = None if divided else len(machines_of(n_classes, self._scheme))
         about = None if sample_weight is None else {"sample_weight": sample_weight}
         tasks = FitTasks(self, given, y, count, about)

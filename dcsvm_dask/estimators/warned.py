@@ -16,9 +16,9 @@ from dcsvm_dask.errors import DcsvmWarning
 from dcsvm_dask.estimators.known_kernel import KnownRows
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.kernels import Kernel, Rows
-from dcsvm_dask.methods.fallbacks import told_of_fallbacks
-from dcsvm_dask.methods.isolated import is_isolated, told_of_isolated
-from dcsvm_dask.methods.narrow import told_of_narrow
+from dcsvm_dask.methods.fallbacks import fallbacks_warning
+from dcsvm_dask.methods.isolated import is_isolated, isolated_rows_warning
+from dcsvm_dask.methods.narrow import narrow_margins_warning
 from dcsvm_dask.solvers import Solution
 
 
@@ -40,13 +40,13 @@ def warn_unsolved(solved: list[bool], tol: float, max_iter: int = -1, *, C: floa
             f"Solver terminated early (max_iter={max_iter}).  Consider pre-processing your data "
             "with StandardScaler or MinMaxScaler. "
         )
-        said = (early if max_iter != -1 else "") + (
+        message = (early if max_iter != -1 else "") + (
             f"{missed} of {len(solved)} SVMs are not solved to tol={tol}: raise max_iter (or "
             "tol), or scale the features."
         )
         if C == math.inf:  # noqa: SIM300
-            said += " With C=inf there is no solution where a row has to err: give a finite C."
-        warnings.warn(said, ConvergenceWarning, stacklevel=callers_level())
+            message += " With C=inf there is no solution where a row has to err: give a finite C."
+        warnings.warn(message, ConvergenceWarning, stacklevel=callers_level())
 
 
 def warn_narrow(rho: NDArray[np.float64], tol: float) -> None:
@@ -59,9 +59,9 @@ def warn_narrow(rho: NDArray[np.float64], tol: float) -> None:
     tol : float
         The violation at which the problems were solved, in the same scale.
     """
-    if narrow := told_of_narrow(rho.tolist(), tol):
-        said = f"{narrow[0].upper()}{narrow[1:]}."
-        warnings.warn(said, ConvergenceWarning, stacklevel=callers_level())
+    if narrow := narrow_margins_warning(rho.tolist(), tol):
+        message = f"{narrow[0].upper()}{narrow[1:]}."
+        warnings.warn(message, ConvergenceWarning, stacklevel=callers_level())
 
 
 def warn_fallbacks(inner: str, solutions: Iterable[Solution]) -> None:
@@ -74,7 +74,7 @@ def warn_fallbacks(inner: str, solutions: Iterable[Solution]) -> None:
     """
     count = sum(one.fallbacks for one in solutions)
     if count:
-        warnings.warn(DcsvmWarning(told_of_fallbacks(inner, count)), stacklevel=callers_level())
+        warnings.warn(DcsvmWarning(fallbacks_warning(inner, count)), stacklevel=callers_level())
 
 
 def warn_isolated(estimator: Any, kernel: Kernel, X: Rows) -> None:
@@ -94,7 +94,9 @@ def warn_isolated(estimator: Any, kernel: Kernel, X: Rows) -> None:
     with one_thread_each():
         isolated = is_isolated(kernel, int(X.shape[0]), support, X.__getitem__)
     if isolated:
-        warnings.warn(DcsvmWarning(told_of_isolated(kernel, support)), stacklevel=callers_level())
+        warnings.warn(
+            DcsvmWarning(isolated_rows_warning(kernel, support)), stacklevel=callers_level()
+        )
 
 
 def callers_level() -> int:

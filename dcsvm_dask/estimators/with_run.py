@@ -10,8 +10,9 @@ from dcsvm_dask.storage.node import Record
 
 
 class WithRun(WithClient):
-    """Base class of estimators with the parameters `dcsvm_dask.estimators.wishes.WISHES`.
+    """Base class of estimators with the parameters that only a run can serve.
 
+    They are `dcsvm_dask.estimators.run_parameters.RUN_PARAMETERS`.
     Where one of these is given, `fit` trains a run. Attributes are documented in `DCSVC`.
     """
 

@@ -153,7 +153,7 @@ def largest_value(X: Rows) -> tuple[int, int, float] | None:
     return *divmod(at, X.shape[1]), float(values[at])
 
 
-def told_of_value(feature: str, row: str, value: float) -> str:
+def too_large_message(feature: str, row: str, value: float) -> str:
     """Return what is wrong with a feature of a row whose products are too large."""
     return (
         f"feature {feature} of row {row} is {value:.3g}; linear methods take values up to "
@@ -179,4 +179,4 @@ def check_values(X: Rows, start: int = 0) -> None:
         row, feature, value = found
         if not np.isfinite(value):
             raise InputError("X holds a value that is not finite: give finite numbers.")
-        raise InputError(f"X: {told_of_value(str(feature), str(start + row), value)}.")
+        raise InputError(f"X: {too_large_message(str(feature), str(start + row), value)}.")

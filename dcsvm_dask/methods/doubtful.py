@@ -60,7 +60,7 @@ def always(predicted: NDArray[Any], true: NDArray[Any], classes: list[Any], rows
     return {"always": [classes[int(predicted[0])], len(predicted), rows]}
 
 
-def told_of_doubts(
+def doubtful_model_warnings(
     settings: dict[str, Any], record: Record, score: Record, variables: int
 ) -> list[str]:
     """Return the texts of the warnings of a model; none where nothing is wrong with it.
@@ -95,7 +95,7 @@ def told_of_doubts(
             f"{remedy}; {RARE}"
         )
     elif score.get("missed"):
-        found.append(told_of_missed(score["missed"], HELD_OUT))
+        found.append(missed_classes_warning(score["missed"], HELD_OUT))
     return found
 
 
@@ -139,7 +139,7 @@ def missed(
     return [one for one in every if one[2] >= LEAST_CLASS_ROWS and one[1] < LEAST_RECALL * one[2]]
 
 
-def told_of_missed(classes: Sequence[Sequence[Any]], rows: str) -> str:
+def missed_classes_warning(classes: Sequence[Sequence[Any]], rows: str) -> str:
     """Return the warning of classes of which hardly a row is predicted right.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dcsvm_dask.numbers import counted
 
 
-def told_of_fallbacks(inner: str, count: int) -> str:
+def fallbacks_warning(inner: str, count: int) -> str:
     """Return the text of the warning.
 
     Parameters

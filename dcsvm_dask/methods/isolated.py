@@ -52,7 +52,7 @@ def isolation(problem: Problem, support: NDArray[np.int64] | None = None) -> Rec
     return {"isolated": True} if found else {}
 
 
-def told_of_isolated(kernel: Kernel, support: int | None = None) -> str:
+def isolated_rows_warning(kernel: Kernel, support: int | None = None) -> str:
     """Return the text of the warning of such a model, of so many support vectors if it has any."""
     counted = "" if support is None else f" ({support:,} are support vectors)"
     return (

@@ -26,7 +26,7 @@ def margins_of(record: Record, task: Task) -> list[float]:
     return [rho for rho in found if rho is not None]
 
 
-def told_of_narrow(rho: Sequence[float], tol: float) -> str | None:
+def narrow_margins_warning(rho: Sequence[float], tol: float) -> str | None:
     """Return the text of the warning of margins below the tolerance; None: there are none.
 
     Parameters

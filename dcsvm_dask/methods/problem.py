@@ -25,15 +25,15 @@ from dcsvm_dask.kernels import (
     stored_for_speed,
     stored_like,
 )
-from dcsvm_dask.methods.resources import cache_bytes
-from dcsvm_dask.methods.settings import Settings
-from dcsvm_dask.methods.several import (
+from dcsvm_dask.methods.machines import (
     AnyMachine,
     has_several,
     machines_for,
     scheme_of_run,
     task_of_machine,
 )
+from dcsvm_dask.methods.resources import cache_bytes
+from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.models.schemes import Scheme
 from dcsvm_dask.solvers import labels_of_classes
 from dcsvm_dask.storage.dataset import DataSet

@@ -10,7 +10,7 @@ import numpy as np
 
 from dcsvm_dask.checks import check, is_a, is_finite
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels.rows import told_of_value
+from dcsvm_dask.kernels.rows import too_large_message
 from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.registry import METHODS
 from dcsvm_dask.readers.labels import canonical, class_of
@@ -94,7 +94,8 @@ def check_largest(data: DataSet, most: float) -> None:
     row, feature, value = data.largest
     name = str(feature) if data.feature_names is None else repr(data.feature_names[feature])
     raise InputError(
-        f"{data.url}: {told_of_value(name, str(row), value)} (`ingest --scale minmax`, or standard)"
+        f"{data.url}: {too_large_message(name, str(row), value)} (`ingest --scale minmax`, or "
+        "standard)"
     )
 
 

@@ -210,11 +210,13 @@ class File:
         except (ValueError, RecursionError) as error:  # no UTF-8, a number of 5000 digits
             raise InputError(f"{path}: is not TOML: {error}") from error
 
-    def refuse(self, table: str, said: str, key: str | None = None, number: int = 0) -> InputError:
+    def refuse(
+        self, table: str, problem: str, key: str | None = None, number: int = 0
+    ) -> InputError:
         """Return the error that something in a table cannot be used."""
         line = line_of(self.text, table, key, number)
         where = f"{self.path}:{line}" if line is not None else f"{self.path}"
-        return InputError(f"{where}: [{table}] {said}")
+        return InputError(f"{where}: [{table}] {problem}")
 
     def checked(
         self, table: str, content: object, keys: Types, required: Sequence[str], number: int = 0
@@ -229,8 +231,8 @@ class File:
                 )
             if not is_of(value, keys[key]):
                 names = " or ".join(kind.__name__ for kind in keys[key])
-                said = f"{key:.80} = {value!r:.80} must be of type {names}"
-                raise self.refuse(table, said, key, number)
+                problem = f"{key:.80} = {value!r:.80} must be of type {names}"
+                raise self.refuse(table, problem, key, number)
         for key in required:
             if key not in content:
                 raise self.refuse(table, f"{key} is missing", None, number)
@@ -345,8 +347,8 @@ def read_method(
     def refuse(key: str, text: str) -> InputError:
         if key in own or key not in every:
             return file.refuse("method", text, key, number)
-        said = f"{text}. This is for method {called}, whose own table may have another {key}"
-        return file.refuse("every", said, key)
+        problem = f"{text}. This is for method {called}, whose own table may have another {key}"
+        return file.refuse("every", problem, key)
 
     grid = {key: value for key, value in words.items() if is_grid(value, types.get(key, ()))}
     count = math.prod(len(values) for values in grid.values())

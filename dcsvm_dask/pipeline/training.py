@@ -217,8 +217,8 @@ class Training(TrainingParameters):
             return Kernel().gamma
         return gamma_by(self.gamma, data.n_features, variance_of(data))
 
-    def told_of_gamma(self, data: DataSet) -> str | None:
-        """Return what users are told where gamma was given as a rule; None where it was not."""
+    def gamma_note(self, data: DataSet) -> str | None:
+        """Return the number that a rule gives for gamma, in a sentence; None of a number."""
         if not (isinstance(self.gamma, str) and Kernel(self.kernel).uses("gamma")):
             return None
         rule = "1 / features" if self.gamma == "auto" else "1 / (features x variance of X)"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.methods.choice import Choice
-from dcsvm_dask.methods.doubtful import missed, told_of_missed
+from dcsvm_dask.methods.doubtful import missed, missed_classes_warning
 from dcsvm_dask.methods.predict import Decided, cached_model, decide_given
 from dcsvm_dask.methods.problem import settings_of
 from dcsvm_dask.models.schemes import scheme_for
@@ -189,7 +189,7 @@ def evaluate(
         The result of `Scores.result`, or the scores of the task, with ``mode``, ``level``,
         ``n_support`` and ``ms_per_row``: the time of one core for a row, without reading rows or
         loading the model; ``notes`` as in `predict_file`, and of `RepeatedRows`. Of classes also
-        ``warnings``, see `told_of_missed`.
+        ``warnings``, see `missed_classes_warning`.
     """
     prepared, outputs = Preparation.read(run), _outputs(run, sort_quantiles)
     rows = open_batches(data, prepared, labelled=True, encoding=encoding)
@@ -218,16 +218,16 @@ def evaluate(
     _warn_of_cells(rows, result["n_rows"])
     confusion = np.array(result["confusion"]["matrix"])
     lost = missed(prepared.classes, np.diag(confusion).tolist(), confusion.sum(axis=1).tolist())
-    said = [told_of_missed(lost, "evaluated rows")] if lost else []
+    doubts = [missed_classes_warning(lost, "evaluated rows")] if lost else []
     if prepared.positive is not None and isinstance(rows, SentRows) and not confusion[1].sum():
         named = ", ".join(map(str, prepared.positive))
-        said.append(
+        doubts.append(
             f"no evaluated row has a label that counts as positive ({named}), and every other "
             "label is negative: write labels as the training data have them"
         )
     about = _about(run, choice, result["n_rows"], seconds)
     notes = _notes_of_scored(run, data, rows, result["n_rows"], repeated)
-    return {**result, "warnings": said, "notes": notes, **about}
+    return {**result, "warnings": doubts, "notes": notes, **about}
 
 
 def _evaluate_targets(
@@ -364,9 +364,9 @@ def _shortfall(run: RunFolder, choice: Choice) -> str:
 def _warn_of_cells(rows: StoredRows | SentRows, n_rows: int) -> None:
     """Warn the caller of `Run.predict` or the like of cells that the training rows are unlike."""
     unknown = {**rows.cells.to_json(), "filled": {}}
-    for said in (cells_line(unknown), outside_line(rows.outside, n_rows)):
-        if said is not None:
-            warnings.warn(DcsvmWarning(f"{rows.name}: {said}"), stacklevel=4)
+    for line in (cells_line(unknown), outside_line(rows.outside, n_rows)):
+        if line is not None:
+            warnings.warn(DcsvmWarning(f"{rows.name}: {line}"), stacklevel=4)
 
 
 def _notes(rows: StoredRows | SentRows) -> list[str]:

@@ -130,11 +130,6 @@ def is_compiled(parts: Iterable[str]) -> bool:
     return folder is None or all((folder / _mark(part)).exists() for part in missing)
 
 
-def is_loaded(parts: Iterable[str]) -> bool:
-    """Return whether `warm_up` has finished with some parts in this process."""
-    return _loaded.issuperset(parts)
-
-
 @cache
 def _drop_outdated() -> None:
     """Delete code that was compiled before a source file changed.
@@ -147,9 +142,7 @@ def _drop_outdated() -> None:
         return
     for pattern in ("*.nbi", "*.nbc", "dcsvm-compiled-*"):
         for file in ROOT.rglob(f"__pycache__/{pattern}"):
-            with contextlib.suppress(
-                OSError
-            ):  # a file of another user; code is then compiled to memory
+            with contextlib.suppress(OSError):  # of another user: code is compiled to memory then
                 file.unlink()
 
 

@@ -109,7 +109,7 @@ class EasyFolder:
         (self.place / STATE).write_json(self.state)
 
 
-def told_of_folder(place: Location) -> str | None:
+def state_of_folder(place: Location) -> str | None:
     """Return how far `easy` came in a folder, as the end of a sentence; None in other folders."""
     try:
         found = (place / STATE).read_json()

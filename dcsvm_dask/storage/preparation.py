@@ -270,8 +270,8 @@ class Preparation:
         """
         joined = data.positive is not None
 
-        def refused(said: str) -> InputError:
-            return InputError(f"{data.url}{said}")
+        def refused(problem: str) -> InputError:
+            return InputError(f"{data.url}{problem}")
 
         return np.array([self._code(c, refused, joined=joined) for c in data.classes], np.int32)
 

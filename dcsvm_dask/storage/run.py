@@ -31,7 +31,7 @@ from typing import Any
 from dcsvm_dask import __version__
 from dcsvm_dask.absent import no_such
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.storage.easy import told_of_folder
+from dcsvm_dask.storage.easy import state_of_folder
 from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import Ownership
 from dcsvm_dask.storage.nodes import RunNodes, digest_of
@@ -247,7 +247,7 @@ def _read_header(place: Location) -> dict[str, Any]:
             if value.get("format") == FORMAT:
                 raise
     except (FileNotFoundError, NotADirectoryError) as error:
-        told = told_of_folder(place) or "there is no run (no run.json)"
+        told = state_of_folder(place) or "there is no run (no run.json)"
         if place.is_local and not place.exists():
             told = f"there is no run: {no_such('folder', place.url)}"
         raise InputError(f"{place}: {told}") from error

@@ -145,10 +145,10 @@ def test_without_it_nothing_is_kept(problem: Problem) -> None:
 def test_after_a_run_it_goes_on_in_memory(
     problem: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dcsvm_dask.estimators import svc_runs, wishes
+    from dcsvm_dask.estimators import run_parameters, svc_runs
 
     X, y = problem("breast_cancer")
-    monkeypatch.setattr(wishes, "LEAST_ROWS_OF_RUN", 100)
+    monkeypatch.setattr(run_parameters, "LEAST_ROWS_OF_RUN", 100)
     warm = DCSVC(**HOW, warm_start=True).fit(X, y)
     monkeypatch.setattr(svc_runs, "fit", None)  # no other run
     warm.set_params(C=2.0).fit(X, y)

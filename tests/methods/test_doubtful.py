@@ -13,7 +13,7 @@ from sklearn.datasets import load_breast_cancer
 from dcsvm_dask import api
 from dcsvm_dask.diagnostics.report.tables.records import read_records
 from dcsvm_dask.errors import DcsvmWarning
-from dcsvm_dask.methods.doubtful import always, missed, told_of_missed
+from dcsvm_dask.methods.doubtful import always, missed, missed_classes_warning
 from dcsvm_dask.runtime.execution import Execution
 from tests.command_line import invoke
 
@@ -107,7 +107,7 @@ def test_a_class_that_is_hardly_ever_found_is_told(
 
 def test_few_rows_of_a_class_prove_nothing() -> None:
     assert missed("abcd", [0, 0, 1, 1], [49, 50, 51, 50]) == [("b", 0, 50), ("c", 1, 51)]
-    told = told_of_missed([("yes", 1, 2520)], "evaluated rows")
+    told = missed_classes_warning([("yes", 1, 2520)], "evaluated rows")
     assert "predicts class 'yes' (1 of 2,520 evaluated rows) right" in told
 
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from dcsvm_dask import Execution, api
 from dcsvm_dask.errors import DcsvmWarning
 from dcsvm_dask.estimators import DCOneClassSVM
-from dcsvm_dask.methods.narrow import margins_of, told_of_narrow
+from dcsvm_dask.methods.narrow import margins_of, narrow_margins_warning
 from dcsvm_dask.tasks import NuClassification, NuRegression, OneClass
 
 
@@ -31,8 +31,8 @@ def test_margins_are_those_of_each_svm(task: Any, record: Any, margins: list[flo
 
 
 def test_how_many_are_below_the_tolerance() -> None:
-    assert told_of_narrow([0.5, 2.0], 0.1) is None
-    said = told_of_narrow([0.05, 2.0], 0.1)
+    assert narrow_margins_warning([0.5, 2.0], 0.1) is None
+    said = narrow_margins_warning([0.05, 2.0], 0.1)
     assert said is not None
     assert "1 of 2 SVMs is below tol=0.1 (the smallest is 0.05)" in said
 

@@ -22,7 +22,7 @@ from dcsvm_dask.runtime import compilation, compile_once
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.begun_by import BegunBy
 from dcsvm_dask.runtime.cluster.connect import prepared
-from dcsvm_dask.runtime.compilation import DENSE, is_compiled, is_loaded, warm_up
+from dcsvm_dask.runtime.compilation import DENSE, is_compiled, warm_up
 from dcsvm_dask.runtime.topic import TOPIC, subscribed
 from dcsvm_dask.runtime.worker import PrepareWorker
 from dcsvm_dask.versions import versions
@@ -304,7 +304,7 @@ def test_workers_that_join_answer_while_their_node_compiles_and_stay_small(
             silent = max(silent, time.time() - min(seen))
             assert time.monotonic() < end
             time.sleep(0.2)
-        while not all(client.run(is_loaded, DENSE).values()):
+        while not all(client.run(lambda: compilation._loaded.issuperset(DENSE)).values()):
             time.sleep(0.2)
         # What a process keeps is there once loading has let go of what it needed by the way.
         settled = time.monotonic() + SETTLING_SECONDS

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Rows, is_sparse
-from dcsvm_dask.kernels.rows import LARGEST_VALUE, largest_value, told_of_value
+from dcsvm_dask.kernels.rows import LARGEST_VALUE, largest_value, too_large_message
 from dcsvm_dask.methods.problem import Problem
 from dcsvm_dask.methods.sizes import share
 from dcsvm_dask.solvers import labels_of_classes
@@ -64,7 +64,7 @@ def checked_rows(problem: Problem, start: int, stop: int) -> Rows:
     if found is not None and abs(found[2]) > LARGEST_VALUE:
         row, feature, value = found
         where = str(problem.rows[start + row])
-        raise InputError(f"the training data: {told_of_value(str(feature), where, value)}")
+        raise InputError(f"the training data: {too_large_message(str(feature), where, value)}")
     return rows
 
 

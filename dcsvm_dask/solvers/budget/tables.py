@@ -191,36 +191,3 @@ def golden_section(m: Any, exponent: Any, tol: Any) -> Any:
             right = low + GOLDEN * (high - low)
             at_right = joined(m, exponent, right)
     return 0.5 * (low + high)
-
-
-@njit(**OPTIONS)
-def merges(m: Any, kappa: Any, tol: Any) -> Any:
-    """Return h and what it costs for many merges, for tests and studies.
-
-    Parameters
-    ----------
-    m, kappa : ndarray, shape (n,), float64
-    tol : float
-        Length at which golden section search ends; 0: by bisection, to 1e-12.
-    """
-    found = np.empty((2, len(m)))
-    for i in range(len(m)):
-        exponent = np.log2(kappa[i]) if kappa[i] > 0.0 else -np.inf
-        h = golden_section(m[i], exponent, tol) if tol > 0.0 else exact(m[i], exponent)
-        found[0, i], found[1, i] = h, lost(m[i], exponent, h)
-    return found
-
-
-@njit(**OPTIONS)
-def interpolated(table: Any, m: Any, kappa: Any) -> Any:
-    """Return the values of a table for many merges, for tests and studies.
-
-    Parameters
-    ----------
-    table : ndarray, shape (size, size), float64
-    m, kappa : ndarray, shape (n,), float64
-    """
-    found = np.empty(len(m))
-    for i in range(len(m)):
-        found[i] = looked_up(table, m[i], kappa[i])
-    return found

@@ -17,9 +17,9 @@ from dcsvm_dask.kernels import Rows, counted_kernel_matrix
 from dcsvm_dask.methods.block_table import BlockTable
 from dcsvm_dask.methods.dcsvm.estimate import estimate_of_several
 from dcsvm_dask.methods.dcsvm.share import Gathered, Share
+from dcsvm_dask.methods.machines import AnyMachine, task_of_machine
 from dcsvm_dask.methods.problem import Problem
 from dcsvm_dask.methods.settings import Settings
-from dcsvm_dask.methods.several import AnyMachine, task_of_machine
 from dcsvm_dask.methods.solve_rows import RowsSolver
 from dcsvm_dask.methods.solved import SolvedBlocks, SolvedRecord, summed
 from dcsvm_dask.models.model import Model, Rule

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.methods.dcsvm.classes.blocks import read_start
 from dcsvm_dask.methods.dcsvm.whole_problem import start_blocks
 from dcsvm_dask.methods.isolated import isolation
+from dcsvm_dask.methods.machines import AnyMachine, task_of_machine
 from dcsvm_dask.methods.problem import (
     ARRANGE,
     Problem,
@@ -20,7 +21,6 @@ from dcsvm_dask.methods.problem import (
 )
 from dcsvm_dask.methods.progress import violation_reporter
 from dcsvm_dask.methods.resources import threads
-from dcsvm_dask.methods.several import AnyMachine, task_of_machine
 from dcsvm_dask.methods.solved import SolvedBlocks, SolvedRecord
 from dcsvm_dask.solvers import Output, Solution, solve_nu, solve_whole
 from dcsvm_dask.storage.model import write_model

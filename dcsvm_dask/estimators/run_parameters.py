@@ -10,24 +10,24 @@ from typing import Any
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators.known_kernel import is_known
 
-WISHES = ("run", "client", "stop_at", "time_budget", "callbacks")
+RUN_PARAMETERS = ("run", "client", "stop_at", "time_budget", "callbacks")
 """Parameters that only a run can serve."""
 LEAST_ROWS_OF_RUN = 65_536
 """From so many rows on a run is sooner done than a fit in memory: levels are worth its files."""
 
 
-def wishes(estimator: Any) -> list[str]:
+def given_run_parameters(estimator: Any) -> list[str]:
     """Return which parameters of an estimator ask for a run."""
-    return [name for name in WISHES if _is_given(getattr(estimator, name))]
+    return [name for name in RUN_PARAMETERS if _is_given(getattr(estimator, name))]
 
 
-def divides(estimator: Any, n: int = 0, *, by_size: bool = False) -> bool:
+def trains_run(estimator: Any, n: int = 0, *, by_size: bool = False) -> bool:
     """Return whether `fit` trains a run: if a parameter asks for one, or n is large.
 
     Parameters
     ----------
     estimator : estimator
-        With the parameters `WISHES` and `max_iter`.
+        With the parameters `RUN_PARAMETERS` and `max_iter`.
     n : int, default 0
         Number of distinct rows.
     by_size : bool, default False
@@ -39,7 +39,7 @@ def divides(estimator: Any, n: int = 0, *, by_size: bool = False) -> bool:
     InputError
         If `max_iter` is set with a parameter that asks for a run, or kernel values are given.
     """
-    asked, bounded = wishes(estimator), estimator.max_iter != -1
+    asked, bounded = given_run_parameters(estimator), estimator.max_iter != -1
     if asked and bounded:
         raise InputError(
             f"max_iter is not possible with {asked[0]}: a run takes its steps in many blocks and "
