@@ -7,35 +7,33 @@ import os
 import uuid
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dcsvm_dask.data.commit import commit, delete_other_attempts, refuse_others
 from dcsvm_dask.data.doubtful import doubts_of
+from dcsvm_dask.data.first_pass import FirstPass, Scanned
 from dcsvm_dask.data.form import Form, choose_form, test_codes
 from dcsvm_dask.data.learn_columns import learn_columns
 from dcsvm_dask.data.made_with import made_with
-from dcsvm_dask.data.row_sample import RowSample
 from dcsvm_dask.data.scale_choice import usual_scale
-from dcsvm_dask.data.scan import Report, Scan, Table
+from dcsvm_dask.data.scan import Report, Table
 from dcsvm_dask.data.sources import resolve_sources
-from dcsvm_dask.data.split import Split, classes_of
+from dcsvm_dask.data.split import Split
 from dcsvm_dask.data.write import write_part
 from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.masking import masked
-from dcsvm_dask.readers.labels import Label, LabelTable, choose_classes, named_label
+from dcsvm_dask.readers.labels import Label, LabelTable, named_label
 from dcsvm_dask.readers.lines import by_line
 from dcsvm_dask.readers.preparing.choices import Choices
 from dcsvm_dask.readers.scaling import LEARNED, SCALES
 from dcsvm_dask.readers.signs import SignTable
 from dcsvm_dask.readers.source import Reading
-from dcsvm_dask.readers.statistics import ScalingStatistics
-from dcsvm_dask.readers.survey import RANGED, Survey
+from dcsvm_dask.readers.survey import RANGED
 from dcsvm_dask.readers.targets import TargetTable
 from dcsvm_dask.readers.weights import Weights
 from dcsvm_dask.storage.dataset import DataSet
@@ -47,35 +45,6 @@ from dcsvm_dask.tasks import DATA_TASKS, TASKS, OneClass, Quantile
 
 SHOWN = 20
 """Number of features whose ranges are stored where there are more than `RANGED`."""
-
-
-@dataclass(frozen=True)
-class _Scanned:
-    """What the first pass has found."""
-
-    train: Any
-    """The scan of the training part, a `Scan` or what a source with rows elsewhere has instead."""
-    test: Any
-    """The scan of the test part, which is that of the training part where that is split."""
-    order: NDArray[np.int64] | None
-    """The training rows; None: all, as they lie."""
-    test_order: NDArray[np.int64] | None
-    """Rows that a test fraction holds out; None: there is no test fraction."""
-    code_of: dict[Label, int]
-    """The class of each label; empty of targets."""
-    survey: Survey
-    sample: RowSample | None
-    has_classes: bool
-
-    @property
-    def test_source(self) -> Any:
-        """The source of the test part, if it has one of its own."""
-        return None if self.test is self.train else self.test.source
-
-    @property
-    def codes(self) -> list[int] | None:
-        """The class of each label of the training part; None of targets."""
-        return [self.code_of[label] for label in self.train.y.labels] if self.has_classes else None
 
 
 def ingest(
@@ -142,45 +111,37 @@ def ingest(
     """
     words = dict(locals())  # only the parameters are local variables here
     scale = usual_scale(source, scale)
-    _check_parameters(scale, test, test_fraction, seed, chunk_rows, rows)
+    _check_parameters(scale, test, test_fraction, seed, chunk_rows, rows, drop, train_rows)
     table = _table(task, positive, decimal)
-    targets = table is not LabelTable
-    if isinstance(drop, str) or not all(isinstance(name, str) for name in drop):
-        raise InputError(f"drop must be a list of names of columns, got {drop!r:.80}")
-    if train_rows is not None and not _is_whole(train_rows, 1):
-        raise InputError(f"train_rows must be a whole number of at least 1, got {train_rows}")
     place = Location.of(out, writable=True)
     refuse_others(place, overwrite)
     choices = Choices.of(columns, one_hot, ordinal, missing, dates, decimal, missing_words)
-    weighed = None if weights is None else Weights.of(weights)
-    if weighed is not None and missing == "drop":
-        raise InputError(
-            "missing: drop changes which row is which, and weights are by row; fill in"
-        )
-    if target is not None:
-        if label is not None:
-            raise InputError("give label or target, not both: both name the labels")
-        label = target
-    parting = Split(test_fraction, shuffle, seed, train_rows)
+    given = _given_weights(weights, missing)
+    split = Split(test_fraction, shuffle, seed, train_rows)
     train_source, test_source = resolve_sources(
         source,
         test,
         own_test=test_fraction is None,
-        label=label,
+        label=_label(label, target),
         header=header,
         encoding=encoding,
         drop=list(drop),
         choices=choices,
         data=data,
         learn=partial(
-            learn_columns, rows=rows, split=parting, weights=weighed, table=table, positive=positive
+            learn_columns, rows=rows, split=split, weights=given, table=table, positive=positive
         ),
     )
-    made = made_with(words, weighed)
-    own = getattr(train_source, "weights", None)
-    if weighed is None and own is not None:
-        weighed = Weights.of(own)
-
+    made = made_with(words, given)
+    asked = FirstPass(
+        rows=rows,
+        table=table,
+        decimal=decimal,
+        scale=scale,
+        split=split,
+        weights=_own_weights(train_source) if given is None else given,
+        positive=positive,
+    )
     lock = FolderLock(place, "data set")
 
     def report_line(line: str) -> None:
@@ -193,58 +154,15 @@ def ingest(
         stack.callback(place.delete_if_empty)
         stack.enter_context(lock)
         refuse_others(place, overwrite)
-        statistics, survey = ScalingStatistics(scale, train_source.name), Survey()
-        loss = RoundingLoss()
-        # Collections are read elsewhere, data sets were looked at; of arrays and svmlight text
-        # those are looked at whose rows are sparse, each feature by itself.
-        read_here = not hasattr(train_source, "scan") and not hasattr(train_source, "about")
-        named = train_source.feature_names is not None
-        looked_at = read_here and (named or train_source.is_sparse)
-        sample = RowSample() if looked_at else None
-        split = test_fraction is not None or shuffle
-        # With a split the training rows are not known yet, so statistics are computed later.
-        train = _scan(
-            train_source,
-            rows,
-            table=table,
-            copy=split,
-            statistics=None if split else statistics,
-            weights=weighed,
-            survey=survey,
-            **({} if sample is None else {"sample": sample}),
-            report=report_line,
+        found = stack.enter_context(asked.scanned(train_source, test_source, report_line))
+        form = choose_form(
+            found.train, found.test, found.classes, found.statistics, sparse, chunk_rows
         )
-        stack.callback(train.close)
-        classes: list[Label] = []
-        code_of: dict[Label, int] = {}
-        if not targets:
-            train.y.check_classes()
-            classes, code_of = choose_classes(train.y, positive)
-        test_scan = train
-        if test_source is not None:
-            test_scan = _scan(
-                test_source,
-                (None, None),
-                table=_for_test(table, train.y, decimal),
-                copy=False,
-                statistics=None,
-                report=report_line,
-            )
-            stack.callback(test_scan.close)
-        if isinstance(train.y, SignTable):
-            assert isinstance(test_scan.y, SignTable)
-            train.y.check_positive(test_scan.y)
-        groups = classes_of(train.y, train.y_values(), positive) if parting.chooses else None
-        order, test_order = parting.order(train.n_rows, groups)
-        if order is not None and scale in LEARNED:
-            train.update_statistics(statistics, order)
-        form = choose_form(train, test_scan, classes, statistics, sparse, chunk_rows)
         form = replace(form, one_class=task == OneClass.name)
         if form.scaling_reason:
             kind = "none" if form.scaling is None else form.scaling.kind
             report_line(f"scaling {kind}: {form.scaling_reason}")
-        found = _Scanned(train, test_scan, order, test_order, code_of, survey, sample, not targets)
-        staged = RecordedPlace.at(place / attempt)
+        staged, loss = RecordedPlace.at(place / attempt), RoundingLoss()
         try:
             parts = _write_parts(staged, found, form, loss, positive, report_line)
             about = {
@@ -265,9 +183,36 @@ def ingest(
     return DataSet.open(place)
 
 
+def _given_weights(weights: Any, missing: str) -> Weights | None:
+    """Return the weights that were given, if any."""
+    if weights is None:
+        return None
+    found = Weights.of(weights)
+    if missing == "drop":
+        raise InputError(
+            "missing: drop changes which row is which, and weights are by row; fill in"
+        )
+    return found
+
+
+def _own_weights(source: Any) -> Weights | None:
+    """Return the weights that a data set as the source has, if any."""
+    own = getattr(source, "weights", None)
+    return None if own is None else Weights.of(own)
+
+
+def _label(label: str | int | None, target: str | None) -> str | int | None:
+    """Return what names the labels: a column, or the target of an archive."""
+    if target is None:
+        return label
+    if label is not None:
+        raise InputError("give label or target, not both: both name the labels")
+    return target
+
+
 def _write_parts(
     staged: RecordedPlace,
-    found: _Scanned,
+    found: Scanned,
     form: Form,
     loss: RoundingLoss,
     positive: Sequence[Label] | None,
@@ -301,7 +246,7 @@ def _write_parts(
 
 
 def _about_source(
-    found: _Scanned,
+    found: Scanned,
     form: Form,
     loss: RoundingLoss,
     parts: dict[str, dict[str, Any]],
@@ -370,23 +315,10 @@ def _table(task: Any, positive: Sequence[Label] | None, decimal: str) -> Callabl
     return TargetTable if decimal == "." else partial(TargetTable, decimal=decimal)
 
 
-def _for_test(table: Callable[[str], Table], y: Table, decimal: str) -> Callable[[str], Table]:
-    """Return what reads y of the test part: targets in the form of the training part."""
-    if not isinstance(y, TargetTable):
-        return table
-    return partial(TargetTable, decimal=decimal, form=y.form or "")
-
-
 def _target_form(y: Table) -> dict[str, str]:
     """Return the form of targets, where they are written with a sign."""
     form = y.form if isinstance(y, TargetTable) else None
     return {"target_form": form} if form else {}
-
-
-def _scan(source: Any, rows: tuple[int | None, int | None], **how: Any) -> Any:
-    """Scan a source; a source with a method `scan` scans itself."""
-    elsewhere = getattr(source, "scan", None)
-    return Scan(source, rows, **how) if elsewhere is None else elsewhere(rows, **how)
 
 
 def _write(place: RecordedPlace, scan: Any, *how: Any) -> dict[str, Any]:
@@ -418,7 +350,10 @@ def _check_parameters(
     seed: int,
     chunk_rows: int | None,
     rows: tuple[int | None, int | None],
+    drop: Sequence[str],
+    train_rows: int | None,
 ) -> None:
+    """Raise an error if a parameter is not valid, whatever the source."""
     if scale not in SCALES:
         raise InputError(f"scale must be one of {', '.join(SCALES)}, got {scale!r}")
     if test is not None and test_fraction is not None:
@@ -432,6 +367,10 @@ def _check_parameters(
     start, stop = rows
     if (start or 0) < 0 or (stop is not None and stop <= (start or 0)):
         raise InputError(f"rows must be START:STOP with 0 <= START < STOP, got {start}:{stop}")
+    if isinstance(drop, str) or not all(isinstance(name, str) for name in drop):
+        raise InputError(f"drop must be a list of names of columns, got {drop!r:.80}")
+    if train_rows is not None and not _is_whole(train_rows, 1):
+        raise InputError(f"train_rows must be a whole number of at least 1, got {train_rows}")
 
 
 def _is_whole(value: Any, least: int) -> bool:

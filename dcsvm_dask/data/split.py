@@ -26,6 +26,11 @@ class Split:
     train_rows: int | None
 
     @property
+    def permutes(self) -> bool:
+        """Whether rows are permuted, all or those of each part."""
+        return self.test_fraction is not None or self.shuffle
+
+    @property
     def chooses(self) -> bool:
         """Whether only some rows train."""
         return self.test_fraction is not None or self.train_rows is not None
