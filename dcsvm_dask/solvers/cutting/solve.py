@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Literal, get_args
 
@@ -94,24 +95,8 @@ def solve_cutting(
     InputError
         For shapes or values that do not fit.
     """
-    if line_search and not best:
-        raise InputError("the line search starts at the best point: give best=True as well.")
-    if not 0.0 <= share <= 1.0:
-        raise InputError(f"share is {share}: give a number from 0 to 1.")
-    if share < 1.0 and not line_search:
-        raise InputError(
-            f"share is {share} and no line is searched: give 1; other cuts may leave w_t as it is."
-        )
-    if unit not in get_args(Unit):
-        raise InputError(f"unit is {unit!r}: give one of {', '.join(get_args(Unit))}.")
-    if not 0.0 <= tol < np.inf:
-        raise InputError(f"tol is {tol}: give a finite number, 0 or more.")
-    if max_iter < 1 or threads < 1:
-        raise InputError(f"max_iter is {max_iter} and threads {threads}: give 1 or more.")
-    if dual.group is not None or dual.spare is not None:
-        raise InputError(
-            "the problem keeps sums of variables: cutting planes take none of nu-SVMs."
-        )
+    way = _Iteration(best, line_search, share)
+    _check(dual, tol, unit, max_iter, threads)
     problem = SignedProblem.of(dual, constant, None)
     rows = Products(X, problem.constant, threads)
     del X  # where these are not the same arrays, and nobody else needs it
@@ -128,37 +113,12 @@ def solve_cutting(
     history: list[Step] = []
     stalled = 0
     while now.iteration < max_iter:
-        clock = [perf_counter()]
-        alpha, w, bound = now.reduced()
-        clock.append(perf_counter())
-
-        k, slope, bend = 1.0, *_slopes(now.w, w)
-        if line_search:
-            end, near = rows.look(losses, outputs, w)
-        else:
-            end = rows.outputs(w)
-        clock.append(perf_counter())
-
-        if line_search:
-            k = _best(rows, losses, outputs, end, near, slope, bend)
-        elif best and 0.5 * float(w @ w) + losses.risk(end) > now.objective:
-            k = 0.0
-        clock.append(perf_counter())
-
-        found, risk, plane, offset = rows.touch(losses, outputs, end, k, share)
-        w_best = mix(now.w, w, k)
-        objective = 0.5 * float(w_best @ w_best) + risk
-        if best and objective > now.objective:  # by rounding, where a line was searched
-            w_best, found, objective = now.w, outputs, now.objective
-        outputs, gap = found, objective - bound
+        before = now
+        now, outputs, (reduced, output, searched, cut) = way.go(rows, losses, before, outputs)
+        objective, bound, gap = now.objective, now.bound, now.objective - now.bound
         converged = gap <= tol * size_of(unit, at_zero, objective)
-        stalls = objective >= now.objective and bound <= now.bound and now.iteration > 0
+        stalls = objective >= before.objective and bound <= before.bound and before.iteration > 0
         stalled = stalled + 1 if stalls else 0
-        # With the plane of the last iteration, too, the state goes on as if there had been no stop.
-        now = now.advanced(alpha, w_best, objective, bound, plane, offset)
-        clock.append(perf_counter())
-
-        reduced, output, searched, cut = np.diff(clock)
         step = Step(now.iteration, objective, bound, gap, output, searched, cut, reduced)
         history.append(step)
         if (
@@ -178,6 +138,80 @@ def solve_cutting(
     return CuttingSolution(
         w[:-1].copy(), b, objective, now.bound, now.iteration, converged, tuple(history), last
     )
+
+
+def _check(dual: Dual, tol: float, unit: Unit, max_iter: int, threads: int) -> None:
+    """Raise an error for values or a problem that cutting planes do not take."""
+    if unit not in get_args(Unit):
+        raise InputError(f"unit is {unit!r}: give one of {', '.join(get_args(Unit))}.")
+    if not 0.0 <= tol < np.inf:
+        raise InputError(f"tol is {tol}: give a finite number, 0 or more.")
+    if max_iter < 1 or threads < 1:
+        raise InputError(f"max_iter is {max_iter} and threads {threads}: give 1 or more.")
+    if dual.group is not None or dual.spare is not None:
+        raise InputError(
+            "the problem keeps sums of variables: cutting planes take none of nu-SVMs."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Iteration:
+    """An iteration, with which of the paper's changes; see `solve_cutting`."""
+
+    best: bool
+    line_search: bool
+    share: float
+
+    def __post_init__(self) -> None:
+        if self.line_search and not self.best:
+            raise InputError("the line search starts at the best point: give best=True as well.")
+        if not 0.0 <= self.share <= 1.0:
+            raise InputError(f"share is {self.share}: give a number from 0 to 1.")
+        if self.share < 1.0 and not self.line_search:
+            raise InputError(
+                f"share is {self.share} and no line is searched: give 1; other cuts may leave w_t "
+                "as it is."
+            )
+
+    def go(
+        self, rows: Products, losses: Losses, now: Planes, outputs: Vector
+    ) -> tuple[Planes, Vector, Vector]:
+        """Return the next planes and outputs of w_b, and the seconds of the four steps.
+
+        Parameters
+        ----------
+        rows : Products
+        losses : Losses
+        now : Planes
+        outputs : ndarray, shape (n,)
+            Those of w_b.
+        """
+        clock = [perf_counter()]
+        alpha, w, bound = now.reduced()
+        clock.append(perf_counter())
+
+        k, slope, bend = 1.0, *_slopes(now.w, w)
+        if self.line_search:
+            end, near = rows.look(losses, outputs, w)
+        else:
+            end = rows.outputs(w)
+        clock.append(perf_counter())
+
+        if self.line_search:
+            k = _best(rows, losses, outputs, end, near, slope, bend)
+        elif self.best and 0.5 * float(w @ w) + losses.risk(end) > now.objective:
+            k = 0.0
+        clock.append(perf_counter())
+
+        found, risk, plane, offset = rows.touch(losses, outputs, end, k, self.share)
+        w_best = mix(now.w, w, k)
+        objective = 0.5 * float(w_best @ w_best) + risk
+        if self.best and objective > now.objective:  # by rounding, where a line was searched
+            w_best, found, objective = now.w, outputs, now.objective
+        # With the plane of the last iteration, too, the state goes on as if there had been no stop.
+        after = now.advanced(alpha, w_best, objective, bound, plane, offset)
+        clock.append(perf_counter())
+        return after, found, np.diff(clock)
 
 
 def size_of(unit: Unit, at_zero: float, objective: float) -> float:
