@@ -67,76 +67,152 @@ def score_blocks(
     split, made = read_split(run), Kernel(**kernel)
     order = generator(split.problem.settings.seed, SEARCH_BLOCKS)
     mine = order.permutation(split.deciding)[first:last][slot::slots]
-    shape, tally = (len(costs), len(split.folds)), split.tally
-    sums, rows, values = np.zeros((*shape, len(tally.sums))), np.zeros(shape), 0
-    series = _series(split, of_task)
-    seconds, solved = np.zeros(len(costs)), np.ones(len(costs), dtype=np.bool_)
+    scores = _Scores(split, made, np.array(costs), _series(split, of_task), tol, budget)
     advanced = advance_reporter()
-    standing, standing_rows = split.weighted_sample(made)
     for done, number in enumerate(mine.tolist()):
-        begin = time.perf_counter()
+        scores.add(number, threads(alone=alone))
+        advanced(done + 1, len(mine), "blocks", {"kernel_values": scores.values})
+    for number, name in enumerate(split.tally.sums):
+        attempt.write(name, np.ascontiguousarray(scores.sums[:, :, number]))
+    for name in ("rows", "seconds", "solved"):
+        attempt.write(name, getattr(scores, name))
+    return {
+        "candidates": candidates,
+        "blocks": len(mine),
+        "weighted_rows": len(scores.standing),
+        "kernel_values": scores.values,
+        "solved": bool(scores.solved.all()),
+    }
+
+
+class _Scores:
+    """What some C of one kernel score, added up over blocks.
+
+    Parameters
+    ----------
+    split : HeldOut
+    kernel : Kernel
+    costs : ndarray, shape (n_costs,)
+    series : list of (ndarray, Task)
+        See `_series`.
+    tol : float
+    budget : int
+        Most steps of an SVM for each row that it trains on.
+
+    Attributes
+    ----------
+    sums : ndarray, shape (n_costs, n_folds, n_sums)
+        Of the tally.
+    rows : ndarray, shape (n_costs, n_folds)
+        Rows that were decided.
+    seconds : ndarray, shape (n_costs,)
+    solved : ndarray of bool, shape (n_costs,)
+        Whether all SVMs are solved.
+    values : int
+        Kernel values that were computed.
+    standing : ndarray
+        The rows that stand for those of other blocks.
+    """
+
+    def __init__(
+        self,
+        split: HeldOut,
+        kernel: Kernel,
+        costs: NDArray[np.float64],
+        series: list[tuple[Index, Task]],
+        tol: float,
+        budget: int,
+    ) -> None:
+        self._split, self._kernel, self._costs, self._series = split, kernel, costs, series
+        self._tol, self._budget = tol, budget
+        shape = (len(costs), len(split.folds))
+        self.sums, self.rows = np.zeros((*shape, len(split.tally.sums))), np.zeros(shape)
+        self.seconds, self.solved = np.zeros(len(costs)), np.ones(len(costs), dtype=np.bool_)
+        self.values = 0
+        self.standing, self._standing_rows = split.weighted_sample(kernel)
+
+    def add(self, number: int, threads: int) -> None:
+        """Train and decide in one block.
+
+        Parameters
+        ----------
+        number : int
+            The block's.
+        threads : int
+            Those that compute the kernel matrix.
+        """
+        split, begin = self._split, time.perf_counter()
         own = split.blocks[number]
-        outside = split.block_of[standing] != number
-        others = standing[outside]
+        outside = split.block_of[self.standing] != number
+        others = self.standing[outside]
         known = np.concatenate([own, others])
-        X = stacked([split.problem.take(own), standing_rows[outside]])
+        X = stacked([split.problem.take(own), self._standing_rows[outside]])
         dtype = np.float64 if len(known) <= SMALL else np.float32
         with np.errstate(over="ignore", invalid="ignore"):
-            K = kernel_matrix(made, X, dtype=dtype, threads=threads(alone=alone))
-        most = part_rows(values_of_row(len(known), len(costs), len(split.machines)))
-        values += len(known) ** 2
-        seconds += (time.perf_counter() - begin) / len(costs)
+            K = kernel_matrix(self._kernel, X, dtype=dtype, threads=threads)
+        most = part_rows(values_of_row(len(known), len(self._costs), len(split.machines)))
+        self.values += len(known) ** 2
+        self.seconds += (time.perf_counter() - begin) / len(self._costs)
+        tol = split.block_tol(self._tol) * (SLACK if len(others) else 1.0)
         for fold in split.folds:
             train, _ = split.of_fold(known, fold)
             _, test = split.of_fold(own, fold)
             weight = split.weight_beside(own, others, fold)
-            trained: list[FoldMachines | None] = []
             with np.errstate(over="ignore", invalid="ignore"):
-                for places, task in series:
-                    try:
-                        machines = train_fold(
-                            K,
-                            split.y[known],
-                            weight,
-                            train,
-                            np.array(costs)[places],
-                            split.machines,
-                            task=task,
-                            equality=split.problem.settings.fit_intercept,
-                            tol=split.block_tol(tol) * (SLACK if len(others) else 1.0),
-                            most_steps=lambda rows: budget * rows,
-                        )
-                        seconds[places] += machines.seconds
-                        solved[places] &= machines.solved
-                        trained.append(machines)
-                    except InputError:  # rows are finite: the kernel is impossible here
-                        solved[places] = False
-                        trained.append(None)
+                trained = self._trained(K, split.y[known], weight, train, tol)
                 begin = time.perf_counter()
-                decided = _held_out(split, number, test, made, X, K, most)
-                for across, tested, truth, counts in decided:
-                    rows[:, fold] += counts.sum()
-                    values += 0 if across is K else across.size
-                    for (places, _), made_of in zip(series, trained, strict=True):
-                        if made_of is None:
-                            sums[places, fold] += tally.failed
-                            continue
-                        for place, of_C in zip(places, made_of.decide(across, tested), strict=True):
-                            predicted = split.predicted(of_C)
-                            sums[place, fold] += split.tallies[fold].of(predicted, truth, counts)
-                seconds += (time.perf_counter() - begin) / len(costs)
-        advanced(done + 1, len(mine), "blocks", {"kernel_values": values})
-    for number, name in enumerate(tally.sums):
-        attempt.write(name, np.ascontiguousarray(sums[:, :, number]))
-    for name, array in (("rows", rows), ("seconds", seconds), ("solved", solved)):
-        attempt.write(name, array)
-    return {
-        "candidates": candidates,
-        "blocks": len(mine),
-        "weighted_rows": len(standing),
-        "kernel_values": values,
-        "solved": bool(solved.all()),
-    }
+                for decided in _held_out(split, number, test, self._kernel, X, K, most):
+                    self._decide(fold, trained, *decided)
+                    self.values += 0 if decided[0] is K else decided[0].size
+                self.seconds += (time.perf_counter() - begin) / len(self._costs)
+
+    def _trained(
+        self, K: Matrix, y: NDArray[Any], weight: NDArray[np.float64], train: Index, tol: float
+    ) -> list[FoldMachines | None]:
+        """Return the SVMs of a fold for each series; None: the kernel is impossible here."""
+        found: list[FoldMachines | None] = []
+        for places, task in self._series:
+            try:
+                machines = train_fold(
+                    K,
+                    y,
+                    weight,
+                    train,
+                    self._costs[places],
+                    self._split.machines,
+                    task=task,
+                    equality=self._split.problem.settings.fit_intercept,
+                    tol=tol,
+                    most_steps=lambda rows: self._budget * rows,
+                )
+            except InputError:  # rows are finite, so it is the kernel
+                self.solved[places] = False
+                found.append(None)
+            else:
+                self.seconds[places] += machines.seconds
+                self.solved[places] &= machines.solved
+                found.append(machines)
+        return found
+
+    def _decide(
+        self,
+        fold: int,
+        trained: list[FoldMachines | None],
+        across: Matrix,
+        tested: Index,
+        truth: NDArray[Any],
+        counts: NDArray[np.float64],
+    ) -> None:
+        """Add the scores of some held-out rows; see `_held_out`."""
+        split = self._split
+        self.rows[:, fold] += counts.sum()
+        for (places, _), machines in zip(self._series, trained, strict=True):
+            if machines is None:
+                self.sums[places, fold] += split.tally.failed
+                continue
+            for place, of_C in zip(places, machines.decide(across, tested), strict=True):
+                predicted = split.predicted(of_C)
+                self.sums[place, fold] += split.tallies[fold].of(predicted, truth, counts)
 
 
 def _series(split: HeldOut, of_task: list[dict[str, float]]) -> list[tuple[Index, Task]]:
