@@ -36,6 +36,7 @@ def doubts_of(
     source: Source,
     survey: Survey,
     loss: RoundingLoss,
+    *,
     labels: Sequence[Label],
     classes: Sequence[Label],
     counts: Sequence[int],

@@ -126,57 +126,73 @@ def progress_section(records: Records, tables: dict[str, Table]) -> Section:
     if not n_rows(history):
         lead = "No committed stage has measured the whole problem yet."
         return Section("progress", "Progress", lead)
-    pauses = records.clock.breaks
+    has_levels = any(level is not None for level in history["level"])
+    parts = _pictures(records, tables, has_levels=has_levels)
+    parts.append(_listed(records, history, has_levels=has_levels))
+    if n_rows(tables["sets"]):
+        parts.append(_sets(records, tables["sets"]))
+    return Section("progress", "Progress", _lead(records, tables, has_levels=has_levels), parts)
+
+
+def _lead(records: Records, tables: dict[str, Table], *, has_levels: bool) -> str:
+    """Return what the points are."""
+    if n_rows(tables["sets"]):
+        return (
+            "The points are commits: one working set after the other is solved between them, and "
+            "the last one has f computed from scratch."
+        )
     lead = "The points are rounds over the whole problem; their figures are exact."
     if not records.options.solves:
         lead = "The points are commits of the run: its model as it was then."
-    has_levels = any(level is not None for level in history["level"])
     if has_levels:
         lead = (
             "Orange are the levels, blue the rounds over the whole problem. Objective and gap of "
             "levels are estimated on a sample of the rows, with standard errors as bars; those of "
             "rounds are exact."
         )
-    if pauses:
+    if records.clock.breaks:
         lead += (
             f" Dashed lines: the run was resumed after a pause; pauses, {_pauses(records)} "
             "in all, are cut out."
         )
+    return lead
+
+
+def _pictures(records: Records, tables: dict[str, Table], *, has_levels: bool) -> list[Part]:
+    """Return the pictures of the figures that the run has."""
+    history, pauses = tables["history"], records.clock.breaks
     tol = records.run.header["goals"].get("tol")
-    if n_rows(tables["sets"]):
-        lead = (
-            "The points are commits: one working set after the other is solved between them, and "
-            "the last one has f computed from scratch."
-        )
-    parts: list[Part] = []
     of_sets = fall_of_sets(tables, tol, pauses)
     violation = over_time(history, "violation", "violation", pauses=pauses, log=True, goal=tol)
-    for made, title, caption, source in (
-        (
+    found = (
+        Picture(
             over_time(history, "objective", "objective", pauses=pauses),
             "Objective",
             "The dual objective of the whole problem, minimised. It should settle.",
             "history",
         ),
-        (
+        Picture(
             over_time(history, "gap", "duality gap", pauses=pauses, log=True),
             "Duality gap",
             "An upper bound on the distance of the objective to the best one. It should fall.",
             "history",
         ),
-        (violation, "Violation", VIOLATION, "history")
+        Picture(violation, "Violation", VIOLATION, "history")
         if of_sets is None
-        else (of_sets, "Violation", VIOLATION_OF_SETS, "falls"),
-        (
+        else Picture(of_sets, "Violation", VIOLATION_OF_SETS, "falls"),
+        Picture(
             over_time(history, "n_support", "support vectors", pauses=pauses, zero=True),
             "Support vectors",
             ("Levels often have more than the answer needs. " if has_levels else "")
             + "The number should near the final one.",
             "history",
         ),
-    ):
-        if made is not None:
-            parts.append(Picture(made, title, caption, source))
+    )
+    return [one for one in found if one.figure is not None]
+
+
+def _listed(records: Records, history: Table, *, has_levels: bool) -> Part:
+    """Return the table of the history."""
     shown = [
         ("stage", "stage", text.word),
         ("time", "after", text.seconds),
@@ -199,12 +215,7 @@ def progress_section(records: Records, tables: dict[str, Table]) -> Section:
         half = MOST_LISTED // 2
         listed = table(tuple(history), [*rows[:half], *rows[-half:]])
         caption = f"The first and the last {half} of {len(rows)}; the CSV has all."
-    parts.append(
-        grid(listed, shown, title="History", caption=caption, table="history", words=("stage",))
-    )
-    if n_rows(tables["sets"]):
-        parts.append(_sets(records, tables["sets"]))
-    return Section("progress", "Progress", lead, parts)
+    return grid(listed, shown, title="History", caption=caption, table="history", words=("stage",))
 
 
 def fall_of_sets(tables: dict[str, Table], goal: float | None, pauses: Sequence[float]) -> Any:
@@ -223,8 +234,8 @@ def fall_of_sets(tables: dict[str, Table], goal: float | None, pauses: Sequence[
     )
     line(made, source, GREY, 1, alpha=0.6)
     drawn = dots(made, source, ROUNDS, 4)
-    said = [("", "@stage"), ("working set", "@sets{0,0}"), ("time", "@x{0.0} s"), ("", "@y")]
-    hover(made, said, [drawn])
+    tips = [("", "@stage"), ("working set", "@sets{0,0}"), ("time", "@x{0.0} s"), ("", "@y")]
+    hover(made, tips, [drawn])
     if goal:
         line_at(made, goal)
     log_axis(made, "y", [*source.data["y"], *([goal] if goal else [])])
