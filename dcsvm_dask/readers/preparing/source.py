@@ -12,16 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.numbers import counted
-from dcsvm_dask.readers.columns import Expected, Layout, column_layout
+from dcsvm_dask.readers.columns import Expected
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.preparing.cells import (
     empty_words,
-    filled,
     hint_for_words,
-    in_parentheses,
-    is_date,
-    is_number,
     is_text,
     missing_of,
     numbers_of,
@@ -30,7 +25,9 @@ from dcsvm_dask.readers.preparing.choices import Choices
 from dcsvm_dask.readers.preparing.copied import CopiedBatches
 from dcsvm_dask.readers.preparing.csv_tables import CsvTable
 from dcsvm_dask.readers.preparing.doubts import NaCells, doubts
-from dcsvm_dask.readers.preparing.encoders import NUMBER, BadCellError, Encoder
+from dcsvm_dask.readers.preparing.encoders import NUMBER, BadCellError
+from dcsvm_dask.readers.preparing.label_values import label_values
+from dcsvm_dask.readers.preparing.layout import layout_of, plain_columns
 from dcsvm_dask.readers.preparing.learning import (
     HEADER_AGAIN,
     ColumnFacts,
@@ -40,15 +37,12 @@ from dcsvm_dask.readers.preparing.learning import (
 )
 from dcsvm_dask.readers.preparing.preparation import ColumnPreparation
 from dcsvm_dask.readers.preparing.raw import RawTable
+from dcsvm_dask.readers.preparing.refusals import LISTED, check_types, further_columns, refused
 from dcsvm_dask.readers.preparing.words import coded, different, tidy
 from dcsvm_dask.readers.source import NO_LABEL_REMEDY, Block, finish_block
 
 LOOKED_AT = 1000
 """First cells of a column that say whether it is read as numbers."""
-EMPTY = "is empty"
-"""Begin of what is said of a missing cell."""
-SAID = 8
-"""Columns that a message says a choice is needed for."""
 Chosen = Callable[[int, int], NDArray[np.bool_]]
 """Returns which of the rows start:stop are training rows."""
 
@@ -113,7 +107,8 @@ class PreparedSource:
         elif y is not None:
             kept = [name for name in table.names or () if name not in drop]
             known = Expected(len(kept), kept)
-        self._layout = self._laid_out(known, label, drop)
+        learned = self.preparation is not None
+        self._layout = layout_of(table, self._choices, known, label, drop, learned=learned)
         if not self._layout.features:
             raise InputError(f"{table.name}: no column is left for features, beside the label")
         place = self._layout.label
@@ -125,25 +120,6 @@ class PreparedSource:
             position=self._layout.position,
         )
         self._described()
-
-    def _laid_out(
-        self, known: Expected | None, label: str | int | None, drop: Sequence[str]
-    ) -> Layout:
-        table, columns = self.table, self._choices.columns
-        layout = column_layout(
-            table.name, table.n_columns, table.names, label=label, expected=known, drop=drop
-        )
-        if self.preparation is not None or not columns:
-            return layout
-        names = table.names
-        if names is None:
-            raise InputError(f"{table.name}: columns: the columns have no names")
-        for name in columns:
-            if name not in names:
-                raise InputError(f"{table.name}: no column {name!r}; there are: {', '.join(names)}")
-        features = [names.index(name) for name in columns if names.index(name) != layout.label]
-        kept = [k for k in layout.columns if k in features or k == layout.label]
-        return Layout(layout.label, kept, [names[k] for k in kept if k != layout.label])
 
     def _described(self) -> None:
         made = self.preparation
@@ -235,7 +211,7 @@ class PreparedSource:
         labels = [] if self._label is None else [self._label]
         for found in self._batches([*self._layout.features, *labels], keep=True):
             cells = found[: len(facts)]
-            self._check_types(cells)
+            check_types(self.name, self.input_names, cells)
             self._na.update(cells)
             n = len(cells[0])
             batch, rows = self._without_missing(self._tidied(cells), np.arange(start, start + n))
@@ -275,8 +251,8 @@ class PreparedSource:
                 encoder = encoder_of(one, choices)
             except BadCellError as error:
                 if error.problem == HEADER_AGAIN:  # so it is in all columns
-                    raise self._refused(error, error.row) from error
-                errors.append(str(self._refused(error, error.row)).removeprefix(self.name))
+                    raise refused(self.table, error, error.row) from error
+                errors.append(str(refused(self.table, error, error.row)).removeprefix(self.name))
                 wrong.append(one.name)
                 words |= dict.fromkeys(error.words)
                 continue
@@ -287,13 +263,13 @@ class PreparedSource:
             if encoder is not None:
                 encoders.append(replace(encoder, n_missing=one.n_missing))
         if errors:
-            left = _others(self.name, wrong[SAID:])
+            left = further_columns(self.name, wrong[LISTED:])
             hint = hint_for_words(
                 list(words), choices.missing_words, refuses=choices.missing == "refuse"
             )
             if hint and len(errors) > 1:
                 hint = f"\n{self.name}: {hint.removeprefix('; ')}"
-            raise InputError("\n".join(self.name + one for one in errors[:SAID]) + left + hint)
+            raise InputError("\n".join(self.name + one for one in errors[:LISTED]) + left + hint)
         if not encoders:
             raise InputError(f"{self.name}: no column is left as a feature")
         has_names = self.table.names is not None
@@ -357,7 +333,7 @@ class PreparedSource:
                 parts = [kept[wanted.index(k)] for k in used]
                 values, is_fine = made.apply(parts, self.cells, single=single)
             except BadCellError as error:
-                raise self._refused(error, int(rows[error.row])) from error
+                raise refused(self.table, error, int(rows[error.row])) from error
             if not is_fine:
                 values = finish_block(values, self.name, passed, made.features)
             single = values.dtype == np.float32  # probably also in the following blocks
@@ -408,8 +384,6 @@ class PreparedSource:
         return self.input_names
 
     def _labels_of(self, given: Any, rows: NDArray[np.int64]) -> NDArray[Any] | None:
-        import pyarrow as pa
-
         if self._y is not None:
             return np.asarray(self._y)[rows]
         if self._label is None:
@@ -418,35 +392,11 @@ class PreparedSource:
         if missing.any():
             first = int(rows[np.flatnonzero(missing)[0]])
             raise InputError(f"{self.name}{self._without_label(first)}")
-        if pa.types.is_decimal(given.type):
-            return filled(given.cast(pa.float64()))
-        if is_number(given.type):
-            return np.asarray(given.to_numpy(zero_copy_only=False))
-        if is_date(given.type):
-            raise InputError(f"{self.name}: labels of type {given.type} are not supported")
-        cells, codes, _ = different(given)
         made = self._choices if self.preparation is None else self.preparation
-        return self._label_values(cells, made.decimal)[codes]
+        return label_values(given, made.decimal, self.name)
 
     def _without_label(self, row: int) -> str:
         return f", {self.table.where(row)}: the label is empty; {NO_LABEL_REMEDY}"
-
-    @staticmethod
-    def _label_values(cells: Any, decimal: str) -> NDArray[Any]:
-        """Return labels as numbers where all of them are numbers that float64 represents."""
-        words = cells.to_pylist()
-        if in_parentheses(cells).any():  # negative targets, or words
-            return np.array(words, dtype=object)
-        if decimal == ",":
-            values, wrong, sign = numbers_of(cells, ",")
-            return np.array(words, dtype=object) if wrong.any() or sign else values
-        try:
-            numbers = [float("nan" if "_" in word else word) for word in words]
-        except ValueError:
-            return np.array(words, dtype=object)
-        values = np.array(numbers)
-        exact = np.isfinite(values).all() and (np.abs(values) < 2.0**53).all()
-        return values if exact else np.array(words, dtype=object)
 
     def _without_missing(
         self, batch: list[Any], rows: NDArray[np.int64]
@@ -458,50 +408,6 @@ class PreparedSource:
         if not missing.any():
             return batch, rows
         return [column.filter(_mask(~missing)) for column in batch], rows[~missing]
-
-    def _check_types(self, batch: list[Any]) -> None:
-        for name, column in zip(self.input_names, batch, strict=True):
-            kind = column.type
-            if not (is_number(kind) or is_text(kind) or is_date(kind)):
-                raise InputError(
-                    f"{self.name}: the column {name!r} is of type {kind}, of which no numbers can "
-                    f"be made; --drop {name}, or make columns of numbers or words of it"
-                )
-
-    def _refused(self, error: BadCellError, row: int) -> InputError:
-        names = self.table.names
-        column = error.column
-        if names is not None and column in names:
-            place = f"column {names.index(column) + 1} ({column!r})"
-        else:
-            place = f"column {column}"
-        problem = error.problem
-        if names is not None and column in names and isinstance(self.table, CsvTable):
-            word = self.table.cell(row, names.index(column)).strip()
-            if word and problem.startswith(EMPTY):
-                problem = f"{EMPTY} ({word!r}){problem.removeprefix(EMPTY)}"
-                problem += (
-                    f"; if {word!r} is a category, name the words of empty cells without it: "
-                    '--missing-words WORD,..., or "" for none'
-                )
-        return InputError(f"{self.name}, {self.table.where(row)}: {place} {problem}")
-
-
-def plain_columns(expected: Expected) -> ColumnPreparation:
-    """Return the preparation of columns that are numbers in the training table."""
-    names = expected.names or [str(k + 1) for k in range(expected.n_features)]
-    encoders = tuple(Encoder(name, NUMBER) for name in names)
-    return ColumnPreparation(encoders, has_names=expected.names is not None)
-
-
-def _others(name: str, columns: Sequence[str]) -> str:
-    """Return a line that names up to eight further columns that need a choice."""
-    if not columns:
-        return ""
-    needs = "needs" if len(columns) == 1 else "need"
-    count = counted(len(columns), "more column")
-    more = f" and {len(columns) - SAID:,} more" if len(columns) > SAID else ""
-    return f"\n{name}: {count} {needs} a choice: {', '.join(columns[:SAID])}{more}"
 
 
 def _mask(values: NDArray[np.bool_]) -> Any:
