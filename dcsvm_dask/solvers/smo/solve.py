@@ -126,97 +126,147 @@ def solve_smo(
     """
     with prepared(K, dual) as (K, dual):
         problem = QuadraticProgram.of(len(K), dual, beta, gradient, equality)
-        return _solve(K, problem, tol, max_iter, callback, overtake, taken, scratch)
+        limit = max(10_000_000, 100 * len(K)) if max_iter is None else max_iter
+        return _Descent(K, problem, tol, limit, callback, overtake, taken, scratch).solve()
 
 
-def _solve(
-    K: NDArray[np.floating],
-    problem: QuadraticProgram,
-    tol: float,
-    max_iter: int | None,
-    callback: Callable[[int, float], object] | None,
-    overtake: Overtaking | None,
-    taken: int,
-    scratch: Scratch | None,
-) -> Solution:
-    n = len(K)
-    limit = max(10_000_000, 100 * n) if max_iter is None else max_iter
-    beta = problem.start.copy()
-    # A gradient that is given says what the start adds: only variables that move do so later.
-    origin, at_origin = np.zeros(n), problem.dual.p
-    if problem.gradient is not None:
-        origin, at_origin = problem.start, problem.gradient
-    F = at_origin + kernel_times(K, beta - origin)
-    diagonal = curvatures(K.diagonal())
-    active = ActiveSet(K, diagonal, problem, scratch)
-    n_iter = stalls = spent = 0
-    best = np.inf
-    updates = 0
-    going = True
-    rescued = False
-    while True:
-        violation, shift = problem.violation(beta, F)
-        ends = violation <= tol or n_iter >= limit or not going
-        stuck = stalls >= _STALLS and not ends
-        if (stuck and updates) or (ends and updates > _UPDATES):
-            F = at_origin + kernel_times(K, beta - origin)
-            updates = 0
-            continue
-        if ends or (stuck and (rescued or overtake is None)):
-            return problem.solution(beta, F, problem.dual.p, n_iter, tol)
-        # Where the rounding of the steps' gradient ends SMO, another solver may go on, once.
-        better = None if overtake is None else overtake(K, problem, beta, F, spent, stuck=stuck)
-        if stuck:
-            rescued, stalls = True, 0 if better is not None else stalls
-            if better is None:
-                continue
+class _Descent:
+    """A problem on the way to its solution, by phases of steps; see `solve_smo`."""
+
+    def __init__(
+        self,
+        K: NDArray[np.floating],
+        problem: QuadraticProgram,
+        tol: float,
+        limit: int,
+        callback: Callable[[int, float], object] | None,
+        overtake: Overtaking | None,
+        taken: int,
+        scratch: Scratch | None,
+    ) -> None:
+        self._K, self._problem, self._tol, self._limit = K, problem, tol, limit
+        self._callback, self._overtake, self._taken = callback, overtake, taken
+        self._beta = problem.start.copy()
+        # A gradient that is given says what the start adds: only variables that move do so later.
+        self._origin, self._at_origin = np.zeros(len(K)), problem.dual.p
+        if problem.gradient is not None:
+            self._origin, self._at_origin = problem.start, problem.gradient
+        self._F = self._summed()
+        self._diagonal = curvatures(K.diagonal())
+        self._active = ActiveSet(K, self._diagonal, problem, scratch)
+        self._n_iter = self._spent = self._stalls = self._updates = 0
+        self._best = np.inf
+        self._going, self._rescued = True, False
+
+    def _summed(self) -> NDArray[np.float64]:
+        """Return the gradient, summed from scratch."""
+        return self._at_origin + kernel_times(self._K, self._beta - self._origin)
+
+    def solve(self) -> Solution:
+        """Take steps until the solution is reached, or none gets any nearer."""
+        problem = self._problem
+        while True:
+            violation, shift = problem.violation(self._beta, self._F)
+            ends = violation <= self._tol or self._n_iter >= self._limit or not self._going
+            stuck = self._stalls >= _STALLS and not ends
+            if (stuck and self._updates) or (ends and self._updates > _UPDATES):
+                self._F, self._updates = self._summed(), 0
+            elif ends or (stuck and (self._rescued or self._overtake is None)):
+                return problem.solution(
+                    self._beta, self._F, problem.dual.p, self._n_iter, self._tol
+                )
+            elif not self._overtaken(stuck=stuck):
+                self._phase(violation, shift)
+
+    def _overtaken(self, *, stuck: bool) -> bool:
+        """Let another solver go on from here if it wants to; return whether no steps are next.
+
+        Where the rounding of the steps' gradient ends SMO, another solver may go on, once.
+        """
+        better = None
+        if self._overtake is not None:
+            better = self._overtake(
+                self._K, self._problem, self._beta, self._F, self._spent, stuck=stuck
+            )
         if better is not None:
-            beta = better
-            F, updates = at_origin + kernel_times(K, beta - origin), 0
-            continue
-        before, began = beta.copy(), violation
-        at_once = n <= _FEW
-        target = max(_AIM * tol, 0.0 if at_once else _FALL * violation)
-        active.begin(beta, F, shift, _MARGIN * violation, taken + n_iter)
-        last = n_iter + max(5_000, 8 * active.rows.size)
+            self._beta = better
+            self._F, self._updates = self._summed(), 0
+        if stuck:
+            self._rescued, self._stalls = True, 0 if better is not None else self._stalls
+        return stuck or better is not None
+
+    def _phase(self, violation: float, shift: float | NDArray[np.float64]) -> None:
+        """Take steps on active rows until their violation has fallen; update the gradient of all.
+
+        Parameters
+        ----------
+        violation : float
+            That of all rows.
+        shift : float or ndarray, shape (n,)
+            What centres the gradient; see `QuadraticProgram.violation`.
+        """
+        K, problem, active = self._K, self._problem, self._active
+        before, F_before, began = self._beta.copy(), self._F, violation
+        at_once = len(K) <= _FEW
+        target = max(_AIM * self._tol, 0.0 if at_once else _FALL * violation)
+        active.begin(self._beta, self._F, shift, _MARGIN * violation, self._taken + self._n_iter)
+        done, violation = self._steps(target)
+        if not np.isfinite(active.G).all():
+            raise InputError("the kernel matrix holds a value that is not finite: see the data.")
+        active.store(self._beta)
+        moved = np.zeros(len(K))
+        add_columns(K, moved, self._beta - before)
+        risen = _change(problem.dual, F_before, moved, before, self._beta) > 0.0
+        self._F = F_before + moved
+        self._updates += 1
+        if active.error(self._beta, self._F, shift) > target:
+            active.may_round = False
+            if risen:
+                self._beta, self._F = before, F_before
+        if self._callback is not None and self._going:
+            self._going = not self._callback(self._n_iter, violation)
+        reached = problem.violation(self._beta, self._F)[0]
+        self._stalls = self._stalls + 1 if done and reached >= self._best else 0
+        diverged = risen and reached > _DIVERGED * min(self._best, began)
+        if diverged and self._overtake is not None:
+            # Curvatures of float32, smaller than they are: without bounds steps grow and grow.
+            self._beta, self._F, self._stalls = before, F_before, _STALLS
+        self._best = min(self._best, reached)
+        if self._best <= _rounding(self._at_origin, self._beta, self._diagonal):
+            self._going = False
+
+    def _steps(self, target: float) -> tuple[bool, float]:
+        """Take steps on the active rows, which get fewer.
+
+        Parameters
+        ----------
+        target : float
+            Violation among them to stop at.
+
+        Returns
+        -------
+        done : bool
+            Whether no step is left, or the target is reached.
+        violation : float
+        """
+        active = self._active
+        last = self._n_iter + max(5_000, 8 * active.rows.size)
         work = 0
         while True:
             m = active.rows.size
-            budget = min(max(500, m // 4), 1 + _WORK // m, limit - n_iter)
+            budget = min(max(500, m // 4), 1 + _WORK // m, self._limit - self._n_iter)
             steps, violation = active.advance(target, budget)
-            n_iter += steps
+            self._n_iter += steps
             work += steps * m
-            spent += steps * m
-            if callback is not None and work >= _WORK:
+            self._spent += steps * m
+            if self._callback is not None and work >= _WORK:
                 work = 0
-                going = not callback(n_iter, violation)
+                self._going = not self._callback(self._n_iter, violation)
             # The last step of a budget may have been the last of all.
             done = steps < budget or violation <= target
-            if done or n_iter >= min(last, limit) or not going:
-                break
-            active.narrow(beta, _MARGIN * violation, taken + n_iter)
-        if not np.isfinite(active.G).all():
-            raise InputError("the kernel matrix holds a value that is not finite: see the data.")
-        active.store(beta)
-        moved = np.zeros(n)
-        add_columns(K, moved, beta - before)
-        risen = _change(problem.dual, F, moved, before, beta) > 0.0
-        F_before, F = F, F + moved
-        updates += 1
-        if active.error(beta, F, shift) > target:
-            active.may_round = False
-            if risen:
-                beta, F = before, F_before
-        if callback is not None and going:
-            going = not callback(n_iter, violation)
-        reached = problem.violation(beta, F)[0]
-        stalls = stalls + 1 if done and reached >= best else 0
-        if risen and reached > _DIVERGED * min(best, began) and overtake is not None:
-            # Curvatures of float32, smaller than they are: without bounds steps grow and grow.
-            beta, F, stalls = before, F_before, _STALLS
-        best = min(best, reached)
-        if best <= _rounding(at_origin, beta, diagonal):
-            going = False
+            if done or self._n_iter >= min(last, self._limit) or not self._going:
+                return done, violation
+            active.narrow(self._beta, _MARGIN * violation, self._taken + self._n_iter)
 
 
 def _change(
