@@ -109,25 +109,16 @@ def solve_crammer_singer(
     X = check_rows(X, "X")
     check_values(X)
     n = X.shape[0]
-    codes = np.asarray(codes)
-    if codes.shape != (n,) or not np.issubdtype(codes.dtype, np.integer):
-        raise InputError(f"codes must be {n} whole numbers, one for each row of X.")
-    if n_classes < 2 or ((codes < 0) | (codes >= n_classes)).any():
-        raise InputError(f"codes must lie from 0 to n_classes - 1, and n_classes is {n_classes}.")
+    codes = _checked_codes(codes, n, n_classes)
     check_constant(constant)
-    cost = check_costs(C, n)
-    codes, rows = codes.astype(np.int32), compiled_rows(X)
+    cost, rows = check_costs(C, n), compiled_rows(X)
     curvature = np.empty(n)
     squares(rows, float(constant), np.zeros(n), curvature)
     if not np.isfinite(curvature).all():
         raise InputError("X holds a value that is not finite: give finite numbers.")
     alpha, W = _start(alpha, codes, cost, n_classes), np.zeros((X.shape[1] + 1, n_classes))
     sum_classes(rows, float(constant), alpha, W)
-    # The loss of a row of zeros is the same wherever the weights are: C_i.
-    flat = np.flatnonzero((curvature == 0.0) & (cost > 0.0))
-    alpha[flat] = 0.0
-    alpha[flat, codes[flat]] = cost[flat]
-    alpha[flat, (codes[flat] + 1) % n_classes] = -cost[flat]
+    _solve_rows_of_zeros(alpha, codes, cost, curvature)
     order = np.flatnonzero((cost > 0.0) & (curvature > 0.0)).astype(np.int32)
     random = np.random.default_rng(seed).integers(2**64, size=1, dtype=np.uint64)
     start = _objective(alpha, codes, W)
@@ -176,6 +167,26 @@ def solve_crammer_singer(
         converged=violation <= tol,
         history=np.stack([start + np.cumsum(changes), violations], axis=1),
     )
+
+
+def _checked_codes(codes: ArrayLike, n: int, n_classes: int) -> NDArray[np.int32]:
+    """Return the classes of n rows; raise an error if they are none."""
+    codes = np.asarray(codes)
+    if codes.shape != (n,) or not np.issubdtype(codes.dtype, np.integer):
+        raise InputError(f"codes must be {n} whole numbers, one for each row of X.")
+    if n_classes < 2 or ((codes < 0) | (codes >= n_classes)).any():
+        raise InputError(f"codes must lie from 0 to n_classes - 1, and n_classes is {n_classes}.")
+    return codes.astype(np.int32)
+
+
+def _solve_rows_of_zeros(
+    alpha: Vector, codes: NDArray[np.int32], cost: Vector, curvature: Vector
+) -> None:
+    """Set the variables of rows of zeros, whose loss is C_i wherever the weights are."""
+    flat = np.flatnonzero((curvature == 0.0) & (cost > 0.0))
+    alpha[flat] = 0.0
+    alpha[flat, codes[flat]] = cost[flat]
+    alpha[flat, (codes[flat] + 1) % alpha.shape[1]] = -cost[flat]
 
 
 def _start(
