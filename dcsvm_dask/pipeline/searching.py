@@ -16,7 +16,9 @@ from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.search.graph import BLOCK_ROWS, METHOD, Search
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.parameters import check_parameter, described
 from dcsvm_dask.pipeline.data_checks import check_varying
+from dcsvm_dask.pipeline.parameters import TrainingParameters
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.tasks import (
@@ -88,6 +90,9 @@ def settle(
             f"quantile: give one number, got {trained['quantile']!r:.80}; pinball losses at "
             "different quantiles do not compare"
         )
+    for one, about in described(TrainingParameters):
+        if one.name in trained:
+            check_parameter(about.name or one.name, str(one.type), trained[one.name], about)
     given = trained.get("task", "auto")
     task = data.task if given == "auto" else given
     searched = _grid(data, task, trained, words)

@@ -92,6 +92,8 @@ def test_a_search_by_numbers_of_numpy_opens_again(data: DataSet, tmp_path: Path)
         ({"C": np.array(["a"])}, {}, "C must be numbers, above 0, got"),
         ({"gamma": np.array([])}, {}, "gamma"),
         ({"kernel": "poly", "degree": [2.0]}, {}, "degree"),
+        ({"task": "ranking"}, {}, r"task must be one of auto, classification, .*, got 'ranking'"),
+        ({"task": None}, {}, r"task must be one of auto, classification, .*, got None"),
         ({"fit_intercept": "no"}, {}, r"fit-intercept must be .*true or false.*, got 'no'"),
         ({}, {"halving": "no"}, r"halving must be .*true or false.*, got 'no'"),
         ({}, {"refit": "no"}, r"refit must be .*true or false.*, got 'no'"),
