@@ -23,6 +23,10 @@ class InputError(DcsvmError, ValueError):
     exit_status = 2
 
 
+class InfeasibleError(InputError):
+    """What was asked has no solution, whoever computes it: a step that finds so is not repeated."""
+
+
 class AccessError(InputError):
     """A store refuses access to what a user named; whether it is there, nobody knows."""
 

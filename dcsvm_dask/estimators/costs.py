@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import _check_sample_weight
 
 from dcsvm_dask.checks import check, is_a
@@ -17,6 +16,7 @@ from dcsvm_dask.kernels import Rows
 from dcsvm_dask.pipeline.parameters import check_value
 from dcsvm_dask.tasks.dual import UNBOUNDED
 
+BALANCED = "balanced"
 LARGEST_WEIGHT = 1e100
 """Of a row or a class: products of two are finite."""
 
@@ -58,6 +58,7 @@ def penalties(
     sample_weight: Any,
     *,
     infinite: bool = False,
+    counts_weights: bool = False,
 ) -> NDArray[np.float64]:
     """Return C times the weight of each row without class weights, and set ``class_weight_``.
 
@@ -69,6 +70,9 @@ def penalties(
     sample_weight : array-like, shape (n,), or None
     infinite : bool, default False
         Whether C may be infinite.
+    counts_weights : bool, default False
+        Whether balanced classes are counted by the weights of their rows, as LinearSVC does it;
+        SVC counts rows.
 
     Raises
     ------
@@ -76,14 +80,16 @@ def penalties(
         As for `bounds`.
     """
     C = cost_of(estimator.C, infinite=infinite)
-    weigh_classes(estimator, codes)
     weights = weights_of(X, sample_weight)
+    weigh_classes(estimator, codes, weights if counts_weights else None)
     found = np.full(len(codes), C) if weights is None else C * weights
     _check_classes(codes, found * estimator.class_weight_[codes])
     return found
 
 
-def weigh_classes(estimator: Any, codes: NDArray[np.int32]) -> None:
+def weigh_classes(
+    estimator: Any, codes: NDArray[np.int32], weights: NDArray[np.float64] | None = None
+) -> None:
     """Set ``class_weight_`` by the parameter ``class_weight``.
 
     Parameters
@@ -91,6 +97,8 @@ def weigh_classes(estimator: Any, codes: NDArray[np.int32]) -> None:
     estimator : estimator
         With ``classes_``.
     codes : ndarray, shape (n,), int32
+    weights : ndarray, shape (n,), float64, optional
+        With which rows are counted where classes are balanced; 1 by default.
 
     Raises
     ------
@@ -98,14 +106,17 @@ def weigh_classes(estimator: Any, codes: NDArray[np.int32]) -> None:
         If weights are given that are no numbers from 0 to `LARGEST_WEIGHT`.
     """
     n_classes = len(estimator.classes_)
-    if estimator.class_weight is None:
+    given = estimator.class_weight
+    if given is None:
         estimator.class_weight_ = np.ones(n_classes)
-        return
-    estimator.class_weight_ = (
-        compute_class_weight(estimator.class_weight, classes=np.arange(n_classes), y=codes)
-        if isinstance(estimator.class_weight, str)
-        else _of_classes(estimator)
-    )
+    elif isinstance(given, str) and given == BALANCED:
+        counts = np.bincount(codes, weights, n_classes)
+        # A class without weight has none to balance.
+        counts = np.where(counts > 0, counts, np.inf)
+        total = len(codes) if weights is None else weights.sum()
+        estimator.class_weight_ = total / (n_classes * counts)
+    else:
+        estimator.class_weight_ = _of_classes(estimator)
 
 
 def cost_of(C: Any, *, infinite: bool = False) -> float:
@@ -184,14 +195,37 @@ def _check_classes(codes: NDArray[np.int32], weight: NDArray[np.float64]) -> Non
 
 
 def _of_classes(estimator: Any) -> NDArray[np.float64]:
-    """Return the weights of classes that a dict gives by their labels."""
-    if isinstance(estimator.class_weight, dict):
-        for label, weight in estimator.class_weight.items():
-            possible = is_a(weight, numbers.Real) and 0 <= weight <= LARGEST_WEIGHT
-            wanted = f"a number from 0 to {LARGEST_WEIGHT:g} for {label}"
-            check(possible, "class_weight", weight, wanted)
-    return np.asarray(
-        compute_class_weight(
-            estimator.class_weight, classes=estimator.classes_, y=estimator.classes_
+    """Return the weights of classes that a dict gives by their labels; 1 for those it lacks."""
+    given = estimator.class_weight
+    if not isinstance(given, dict):
+        raise InputError(
+            f'class_weight is {given!r:.80}; give a dict of labels and weights, "balanced" or None.'
         )
-    )
+    for label, weight in given.items():
+        possible = is_a(weight, numbers.Real) and 0 <= weight <= LARGEST_WEIGHT
+        check(
+            possible, "class_weight", weight, f"a number from 0 to {LARGEST_WEIGHT:g} for {label}"
+        )
+    keys = [_key_of(label, given) for label in estimator.classes_]
+    if None in keys and len(given) > len(keys) - keys.count(None):
+        names = [repr(label) for label in estimator.classes_.tolist()]
+        unknown = next(label for label in given if label not in keys)
+        raise InputError(
+            f"class_weight has a weight of {unknown!r}, and the classes of y are "
+            f"{', '.join(names):.200}."
+        )
+    return np.array([1.0 if key is None else float(given[key]) for key in keys])
+
+
+def _key_of(label: Any, given: dict[Any, float]) -> Any:
+    """Return by which key a dict has the weight of a class, None if it has none.
+
+    Of words that are whole numbers it is the word, else the number, as scikit-learn has it.
+    """
+    if label in given:
+        return label
+    try:
+        number = int(label)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if number in given else None

@@ -86,8 +86,9 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         the limit of large values. It has the dual solver only, which takes many passes where the
         means of features are large: centre them.
     class_weight : dict or "balanced", default None
-        Factors of C by label, 0 or more, or n / (n_classes n_c) for a class of n_c rows. Of more
-        than two classes each has its factor in its own SVM only, as in LIBLINEAR.
+        Factors of C by label, 0 or more, or n / (n_classes n_c) for a class of n_c rows, which are
+        counted by their weights where these are given, as LinearSVC does it. Of more than two
+        classes each has its factor in its own SVM only, as in LIBLINEAR.
     verbose : int or bool, default 0
         Whether progress is printed.
     random_state : int, RandomState or None, default None
@@ -193,7 +194,7 @@ class LinearDCSVC(LinearClassifierMixin, SparseCoefMixin, BaseEstimator):
         constant = checking.constant_feature(self)
         X, codes = given_rows.training_rows(self, X, y)
         check_values(X)
-        C = costs.penalties(self, X, codes, sample_weight)
+        C = costs.penalties(self, X, codes, sample_weight, counts_weights=True)
         tol, limit = checking.tolerance(self.tol), checking.most_steps(self.max_iter, None)
         assert limit is not None
         how = {**checking.bias_words(constant), "max_iter": limit}

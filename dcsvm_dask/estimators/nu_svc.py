@@ -285,7 +285,9 @@ coef_, n_iter_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
                     alpha, rho = last
                     place = machines[number].place(own[mine])
                     beta = y * alpha[place, mine] * rho[number]
-                found[number] = solve_nu(kernel, Z, y, C, task, beta=beta, K=K, **how), mine
+                classes = machines[number].names(self.classes_.tolist())
+                solved = solve_nu(kernel, Z, y, C, task, beta=beta, K=K, classes=classes, **how)
+                found[number] = solved, mine
 
         with one_thread_each():
             for_each_machine(solve, len(machines), largest, threads, most)

@@ -66,6 +66,8 @@ class Announcer:
         self._committed: set[str] = set()
         self._solved: set[tuple[str, int]] = set()
         self._versions_reported: set[tuple[bool, str]] = set()
+        self.refused: str | None = None
+        """The sentence of a task that found that there is no solution; see `InfeasibleError`."""
 
     def send(self, message: Message) -> None:
         """Queue a message, from any thread."""
@@ -210,6 +212,9 @@ class Announcer:
 
     def _failed(self, message: Message) -> None:
         self._notify(TaskFailed(**message))
+
+    def _refused(self, message: Message) -> None:
+        self.refused = message["error"]
 
     def _lost(self, message: Message) -> None:
         self._notify(WorkerLost(**message))

@@ -310,5 +310,8 @@ def _optimized(*collections: Any) -> tuple[Any, ...]:
     layers = (layer for one in collections for layer in getattr(one.dask, "layers", {}).values())
     if any(layer.annotations for layer in layers):
         return collections
+    if any(not hasattr(one, "numblocks") for one in collections):
+        # Optimised together with an array, a series has the array's keys.
+        return (*dask.optimize(X), *collections[1:])
     found: tuple[Any, ...] = dask.optimize(*collections)
     return found

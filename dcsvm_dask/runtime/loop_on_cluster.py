@@ -16,6 +16,7 @@ from dask._task_spec import Task, TaskRef
 from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
+from dcsvm_dask.errors import InfeasibleError
 from dcsvm_dask.methods.graph import Node, Stage
 from dcsvm_dask.methods.loop import Held, Loop, Rule, gathered
 from dcsvm_dask.methods.node import open_run
@@ -293,7 +294,7 @@ def commit(
     node: Node,
     solved: tasks.Solved,
     *held: Held,
-) -> str:
+) -> str | InfeasibleError:
     """Commit what a loop has reached."""
     arguments = {**node.arguments, "reached": gathered(held, solved.memory)}
     return perform(run_url, owner, stage, layer, node.name, node.step, arguments)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from itertools import groupby
 from typing import Any, cast
 
-from dcsvm_dask.errors import DcsvmError, InputError, RunError
+from dcsvm_dask.errors import DcsvmError, InfeasibleError, InputError, RunError
 from dcsvm_dask.methods.graph import COMMIT, Graph, Stage
 from dcsvm_dask.methods.probe import resident_bytes
 from dcsvm_dask.runtime.announcer import Announcer, Message
@@ -174,7 +174,10 @@ class OnCluster:
                 "(--scheduler, or client=)"
             ) from lost
         if error is None:
-            return future.result()
+            found = future.result()
+            if isinstance(found, InfeasibleError):
+                raise found
+            return found
         self._announcer.drain()
         if isinstance(error, InputError):  # perhaps of a worker that came after the check
             self.refuse_blind(run.place.url, run.header["data"]["url"])
@@ -205,6 +208,8 @@ class OnCluster:
                 return cast("BaseException | None", error)
             except TimeoutError:
                 self._announcer.drain()
+                if self._announcer.refused is not None:  # other tasks may take long
+                    raise InfeasibleError(self._announcer.refused) from None
                 check()
             if time.monotonic() > look:
                 look = time.monotonic() + LOOK_SECONDS

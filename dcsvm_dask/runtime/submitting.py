@@ -9,8 +9,9 @@ from dask._task_spec import Task, TaskRef
 from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
+from dcsvm_dask.errors import InfeasibleError
 from dcsvm_dask.methods.graph import Graph, Node
-from dcsvm_dask.runtime.tasks import RETRIES, perform
+from dcsvm_dask.runtime.tasks import RETRIES, perform, refusal
 from dcsvm_dask.storage.lock import Ownership
 
 
@@ -77,8 +78,9 @@ def to_dask(
     return HighLevelGraph(layers, dependencies), before[-1]
 
 
-def nothing(*after: str) -> None:
-    """Do nothing; the task waits for others."""
+def nothing(*after: str | InfeasibleError) -> InfeasibleError | None:
+    """Return what `refusal` finds; the task waits for others."""
+    return refusal(*after)
 
 
 def submit(client: Any, graph: HighLevelGraph, last: Hashable) -> Any:

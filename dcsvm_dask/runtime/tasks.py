@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from dcsvm_dask.errors import DcsvmError, OutOfTimeError, OwnershipLostError
+from dcsvm_dask.errors import DcsvmError, InfeasibleError, OutOfTimeError, OwnershipLostError
 from dcsvm_dask.methods.node import Step, run_node
 from dcsvm_dask.methods.progress import reporting_to
 from dcsvm_dask.runtime.failures import step_failed
@@ -31,8 +31,8 @@ def perform(
     node: str,
     step: Step,
     arguments: Record,
-    *after: str,
-) -> str:
+    *after: str | InfeasibleError,
+) -> str | InfeasibleError:
     """Run one node in this process and report on it.
 
     Parameters
@@ -44,13 +44,14 @@ def perform(
     step : Step
         The function of the node.
     arguments : dict
-    after : str
-        Results of earlier tasks, which are not used.
+    after : str or InfeasibleError
+        Results of earlier tasks.
 
     Returns
     -------
-    str
-        The name of the node.
+    str or InfeasibleError
+        The name of the node. On a scheduler, which would run what raises again, the error of what
+        has no solution, of the node or of an earlier task.
 
     Raises
     ------
@@ -62,8 +63,9 @@ def perform(
     def report(facts: Record) -> None:
         _send({**about, **facts})
 
-    del after  # they only order the tasks
     here = _here.get()
+    if (refused := refusal(*after)) is not None:
+        return refused
     if here is not None and here.before is not None:
         here.before()
     begin = time.time()
@@ -74,6 +76,11 @@ def perform(
             break
         except (OwnershipLostError, OutOfTimeError):  # retrying would not help
             raise
+        except InfeasibleError as error:
+            if here is not None:
+                raise
+            _send({**about, "kind": "refused", "error": str(error)})
+            return error
         except DcsvmError as error:
             _send({**about, "kind": "failed", "error": str(error)})
             if not left:
@@ -86,6 +93,11 @@ def perform(
         return node
     _send({**about, "kind": "task", "layer": layer, "record": record})
     return node
+
+
+def refusal(*after: object) -> InfeasibleError | None:
+    """Return the first error among the results of tasks; None: all have done their work."""
+    return next((one for one in after if isinstance(one, InfeasibleError)), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -52,6 +52,19 @@ class Machine:
         decision values, of which the largest wins, would be equal but for rounding.
         """
         return self.negative is not None
+
+    def names(self, classes: Sequence[Any]) -> str:
+        """Return how messages name the two sides.
+
+        Parameters
+        ----------
+        classes : sequence
+            The label of each class.
+        """
+        if self.negative is None:
+            return f"the class {classes[self.positive]!r} and the rest"
+        first, last = sorted((self.positive, self.negative))
+        return f"the classes {classes[first]!r} and {classes[last]!r}"
 
     def rows(self, codes: NDArray[np.integer]) -> tuple[Index, Vector]:
         """Return the rows that take part, ascending, and their labels.

@@ -81,6 +81,7 @@ def solve_nu(
     seed: int = 0,
     threads: int = 1,
     callback: Callable[[int, float], object] | None = None,
+    classes: str = "the classes",
 ) -> NuSolution:
     """Solve the nu-SVM of a task, of rows that are all in memory.
 
@@ -108,11 +109,13 @@ def solve_nu(
         As for `solve_whole`.
     callback : callable, optional
         Called as callback(n_iter, violation) from time to time.
+    classes : str, optional
+        How an error names the classes; see `Machine.names`.
 
     Raises
     ------
-    InputError
-        If the classes do not allow nu.
+    InfeasibleError
+        If no margin separates the classes.
     """
     values = 0
     X = stored_for_speed(X) if K is None else X
@@ -121,13 +124,13 @@ def solve_nu(
     if K is not None:
         how: dict[str, Any] = {"tol": tol, "inner": inner, "max_iter": max_iter}
         how["callback"] = callback
-        found = solve_nu_matrix(K, targets, C, task, beta=beta, **how)
+        found = solve_nu_matrix(K, targets, C, task, beta=beta, classes=classes, **how)
         return replace(found, kernel_values=values)
     dual = task.dual(targets, C)
     limits = tol, working_size, inner, max_iter, seed, threads
     work = _Large(kernel, X, dual, C, task, *limits, callback)
     start = work.start(blocks) if beta is None else work.brought(beta)
-    return _decided(work.solve(start), dual, task, C, work.values)
+    return _decided(work.solve(start), dual, task, C, work.values, classes)
 
 
 def solve_nu_matrix(
@@ -137,6 +140,7 @@ def solve_nu_matrix(
     task: Task,
     *,
     beta: Vector | None = None,
+    classes: str = "the classes",
     **how: Any,
 ) -> NuSolution:
     """Solve the nu-SVM of a task from its kernel matrix.
@@ -144,15 +148,15 @@ def solve_nu_matrix(
     Parameters
     ----------
     K : ndarray, shape (n, n), float32 or float64
-    targets, C, task, beta
+    targets, C, task, beta, classes
         As for `solve_nu`.
     **how
         ``tol``, ``inner``, ``max_iter`` and ``callback`` as for `solve_inner`.
 
     Raises
     ------
-    InputError
-        If the classes do not allow nu.
+    InfeasibleError
+        If no margin separates the classes.
     """
     dual = task.dual(targets, C)
     start, gradient = np.zeros(len(dual)), dual.p
@@ -161,7 +165,7 @@ def solve_nu_matrix(
         gradient = K @ start + dual.p
     start = brought_to_task(start, dual, task, C, gradient)
     found = solve_inner(K, _with_size(dual, task, C, start), beta=start, equality=True, **how)
-    return _decided(found, dual, task, C)
+    return _decided(found, dual, task, C, classes=classes)
 
 
 def _with_size(dual: Dual, task: Task, C: Vector, beta: Vector) -> Dual:
@@ -171,7 +175,12 @@ def _with_size(dual: Dual, task: Task, C: Vector, beta: Vector) -> Dual:
 
 
 def _decided(
-    found: Solution, dual: Dual, task: Task, C: Vector, kernel_values: int = 0
+    found: Solution,
+    dual: Dual,
+    task: Task,
+    C: Vector,
+    kernel_values: int = 0,
+    classes: str = "the classes",
 ) -> NuSolution:
     """Return a solution in the scale in which it decides."""
     beta, gradient = found.beta, found.gradient
@@ -182,7 +191,7 @@ def _decided(
     multiplier = size_multiplier(gradient, beta, at_end)
     if not task.has_classes:
         return NuSolution(found, multiplier, kernel_values)
-    rho = scale_of_decisions(task, multiplier)
+    rho = scale_of_decisions(task, multiplier, dual, classes)
     scaled = replace(
         found,
         beta=beta / rho,

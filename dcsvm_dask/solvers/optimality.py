@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from dcsvm_dask.tasks import Dual
 
 Vector = NDArray[np.float64]
+AT_BOUND = 4.0 * float(np.finfo(np.float64).eps)
+"""Part of the sum of all sizes by which a variable may miss a bound and still be at it."""
 
 
 def violation_box(gradient: Vector, beta: Vector, dual: Dual) -> float:
@@ -102,6 +104,8 @@ def sign_multipliers(gradient: Vector, beta: Vector, dual: Dual) -> tuple[float,
     gradient, beta : ndarray, shape (n,), float64
     dual : Dual
     """
+    for mine in (beta < 0.0, beta > 0.0):
+        beta = _at_bounds(beta, dual, mine)
     intervals = sign_intervals(gradient, beta, dual)
     free = dual.is_free(beta)
     below, above = (
@@ -182,10 +186,42 @@ def bias(gradient: Vector, beta: Vector, dual: Dual) -> float:
         if dual.spare > 0.0:
             return bias(gradient, beta, dual.eased(0.0))
         return 0.5 * sum(sign_multipliers(gradient, beta, dual))
+    beta = _at_bounds(beta, dual)
     free = dual.is_free(beta)
     if free.any():
         return float(np.mean(-dual.slopes(gradient, beta)[0][free]))
     return _middle(*multiplier_interval(gradient, beta, dual))
+
+
+def _at_bounds(beta: Vector, dual: Dual, mine: NDArray[np.bool_] | None = None) -> Vector:
+    """Return beta with its free variables at the bounds where all of them miss these by rounding.
+
+    Where bounds cancel, as those of balanced classes at a small C do, all variables end at them,
+    but for what rounding leaves of their sum. A bias by that variable alone would be one end of
+    the interval of optimal ones, at which all rows are on one side.
+
+    Parameters
+    ----------
+    beta : ndarray, shape (n,), float64
+    dual : Dual
+    mine : ndarray, shape (n,), bool, optional
+        The variables of one sum; all by default.
+    """
+    free = dual.is_free(beta) if mine is None else dual.is_free(beta) & mine
+    index = np.flatnonzero(free)
+    if not len(index):
+        return beta
+    least = AT_BOUND * float(np.abs(beta).sum())
+    some, near = beta[index], dual[index]
+    bounded = np.where(some - near.lower <= least, near.lower, some)
+    bounded = np.where(near.upper - some <= least, near.upper, bounded)
+    if near.epsilon is not None or near.spare is not None:
+        bounded = np.where(np.abs(some) <= least, 0.0, bounded)
+    if near.is_free(bounded).any():
+        return beta
+    found = beta.copy()
+    found[index] = bounded
+    return found
 
 
 def _middle(m: float, M: float) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 
 from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels.vectors import INNER
+from dcsvm_dask.solvers.optimality import AT_BOUND
 from dcsvm_dask.solvers.smo.loops import FAR
 from dcsvm_dask.solvers.smo.steps import pair_steps
 
@@ -141,7 +142,7 @@ def solve_pairs(
             if violation <= tol or stuck or steps[p] >= most:
                 break
         states[p, 0] = violation
-        states[p, 1] = bias
+        states[p, 1] = _settled(bias, one, G, lower, upper)
 
 
 @njit(**INNER)
@@ -332,6 +333,30 @@ def _state(beta: Any, F: Any, lower: Any, upper: Any) -> tuple[float, float, int
     if not abs(m - M) < np.inf:
         return np.inf, 0.0, 0
     return max(0.0, m - M), middle / free if free > 0 else 0.5 * (m + M), free
+
+
+@njit(**INNER)
+def _settled(bias: float, beta: Any, F: Any, lower: Any, upper: Any) -> float:
+    """Return the bias, or the middle of the optimal ones where no variable is free but by rounding.
+
+    See `dcsvm_dask.solvers.optimality.bias`.
+    """
+    total = 0.0
+    for k in range(len(F)):
+        total += abs(beta[k])
+    least = AT_BOUND * total
+    m = -np.inf
+    M = np.inf
+    for k in range(len(F)):
+        rises = upper[k] - beta[k] > least
+        falls = beta[k] - lower[k] > least
+        if rises and falls:
+            return bias
+        if rises:
+            m = max(m, -F[k])
+        if falls:
+            M = min(M, -F[k])
+    return 0.5 * (m + M) if abs(m - M) < np.inf else bias
 
 
 @njit(**INNER)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import InfeasibleError
 from dcsvm_dask.tasks.checking import check_nu
 from dcsvm_dask.tasks.classification import Classification
 from dcsvm_dask.tasks.dual import Dual
@@ -16,6 +16,8 @@ from dcsvm_dask.tasks.regression import RealTargets, Regression
 from dcsvm_dask.tasks.task import Task
 
 Vector = NDArray[np.float64]
+ROUNDING = 1e-9
+"""Part of the largest possible nu by which one may fail it and still be that."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +68,9 @@ class NuClassification(Classification):
         return multiplier
 
 
-def scale_of_decisions(task: Task, multiplier: float) -> float:
+def scale_of_decisions(
+    task: Task, multiplier: float, dual: Dual, classes: str = "the classes"
+) -> float:
     """Return what the variables and the bias of a solution are divided by, above 0.
 
     Parameters
@@ -74,18 +78,24 @@ def scale_of_decisions(task: Task, multiplier: float) -> float:
     task : Task
     multiplier : float
         Of the sum of sizes; see `Task.decision_scale`.
+    dual : Dual
+    classes : str, optional
+        How an error names the classes; see `Machine.names`.
 
     Raises
     ------
-    InputError
+    InfeasibleError
         If no margin separates the classes.
     """
     scale = task.decision_scale(multiplier)
     if isinstance(task, NuClassification) and scale <= 0.0:
         # The smaller nu, the larger the reduced convex hulls of the classes, which then meet.
-        raise InputError(
-            f"nu is {task.nu:g}, with which no margin separates the classes, since they overlap: "
-            "give a larger nu, or a kernel that tells them apart, such as rbf with a larger gamma."
+        above, below = float(dual.upper.sum()), -float(dual.lower.sum())
+        grows = task.nu < 2.0 * min(above, below) / (above + below) * (1.0 - ROUNDING)
+        raise InfeasibleError(
+            f"nu is {task.nu:g}, with which no margin separates {classes}, since they overlap: "
+            f"give {'a larger nu, or ' if grows else ''}a kernel that tells them apart, such as "
+            "rbf with a larger gamma."
         )
     return scale
 

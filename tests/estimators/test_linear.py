@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.svm import LinearSVC
+from sklearn.utils import compute_class_weight
 
 from dcsvm_dask.estimators import LinearDCSVC
 
@@ -73,6 +74,20 @@ def test_few_rows(name: str, loss: str, is_sparse: bool, problem: Problem) -> No
     np.testing.assert_allclose(value, primal(svc, X, y), rtol=1e-9)
     # At the answer the dual objective, which is minimised, is the primal one's negative.
     np.testing.assert_allclose(-ours.objective_, value, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["wine", "breast_cancer"])
+def test_balanced_classes_count_rows_by_their_weights(name: str, problem: Problem) -> None:
+    X, y = problem(name)
+    times = np.random.default_rng(0).integers(0, 4, len(y)) * (1 + y)
+    words: dict[str, Any] = {"C": 0.1, "tol": 1e-8, "class_weight": "balanced", "max_iter": 100_000}
+    repeated = X.repeat(times, axis=0), y.repeat(times)
+    svc = LinearSVC(random_state=0, **words).fit(*repeated)
+    ours = LinearDCSVC(**words).fit(X, y, sample_weight=times)
+    np.testing.assert_allclose(ours.coef_, svc.coef_, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        ours.class_weight_, compute_class_weight("balanced", classes=svc.classes_, y=repeated[1])
+    )
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -179,6 +179,13 @@ def test_classes_that_overlap_are_refused_with_a_larger_nu_as_the_remedy(
     np.testing.assert_allclose(ours.decision_function(X), expected, atol=1e-4 * np.ptp(expected))
 
 
+def test_a_larger_nu_is_no_remedy_of_the_largest_one() -> None:
+    """Of the largest nu the means of the classes are set apart, and these are the same here."""
+    X = np.array([[-1.0], [1.0], [-2.0], [2.0]])
+    with pytest.raises(InputError, match=r"no margin separates .*: give a kernel that tells"):
+        DCNuSVC(nu=1.0, kernel="linear").fit(X, [0, 0, 1, 1])
+
+
 def test_nu_svr_refuses_infinite_penalties_as_the_peer(rows: Any) -> None:
     X, z = rows("cadata", 200)
     z = (z - z.mean()) / z.std()

@@ -22,6 +22,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCSVC, DCNuSVC, DCNuSVR, DCOneClassSVM, DCSVMSearchCV
 from dcsvm_dask.pipeline import training
 from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.runtime.topic import TOPIC
 from tests.marks import long
 
 WORDS: dict[str, Any] = {"gamma": 0.2, "tol": 1e-6, "nu": 0.3}
@@ -294,6 +295,54 @@ def test_a_search_trains_the_best_one_alone_as_a_run(
     again = type(estimator).from_run(tmp_path / "run")
     assert search.best_params_["nu"] == again.nu
     np.testing.assert_array_equal(again.predict(X), search.predict(X))
+
+
+class Faults(dcsvm_dask.Callback):
+    """Counts steps that are run again."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def on_fault(self, event: Any) -> None:
+        """Count one."""
+        del event
+        self.count += 1
+
+
+def three_classes() -> Any:
+    """Return rows of three classes, of which only the first two overlap."""
+    drawn = np.random.default_rng(0)
+    X, y = drawn.normal(size=(300, 3)), drawn.integers(0, 3, 300)
+    return X + 6.0 * (y == 2)[:, None], np.array(["ham", "jam", "egg"])[y]
+
+
+SAID = r"no margin separates the classes 'ham' and 'jam', since they overlap: give a larger nu"
+
+
+def test_classes_that_overlap_are_named_and_not_tried_again(tmp_path: Path) -> None:
+    X, y = three_classes()
+    faults = Faults()
+    kinds: list[dict[str, Any]] = [{}, {"run": tmp_path / "run", "callbacks": [faults]}]
+    for more in kinds:
+        with pytest.raises(InputError, match=SAID):
+            DCNuSVC(nu=0.05, kernel="linear", **more).fit(X, y)
+    assert not faults.count
+
+
+@pytest.mark.long
+def test_classes_that_overlap_are_not_tried_again_on_a_cluster(two_workers: Execution) -> None:
+    X, y = three_classes()
+    faults = Faults()
+    with Client(two_workers.scheduler) as client:
+        model = DCNuSVC(nu=0.05, kernel="linear", client=client, callbacks=[faults])
+        with pytest.raises(InputError, match=SAID):
+            model.fit(X, y)
+        # Of two classes it is the last task that finds it.
+        with pytest.raises(InputError, match="no margin separates the classes, since"):
+            model.fit(X[y != "egg"], y[y != "egg"])
+        events = [event for _, event in client.get_events(TOPIC)]
+    assert [event["kind"] for event in events].count("refused") == 2
+    assert not faults.count
 
 
 @pytest.mark.long

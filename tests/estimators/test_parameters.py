@@ -167,6 +167,25 @@ def test_weights_of_classes_that_are_not_possible(estimator: Any, weight: Any, n
 
 
 @pytest.mark.parametrize("kind", [DCSVC, LinearDCSVC])
+def test_weights_of_classes_that_are_numbers_in_words(kind: Any, noise: Any) -> None:
+    X, y = noise
+    as_numbers = kind(class_weight={0: 3.0, 1: 0.5}).fit(X, y)
+    words = y.astype(str)
+    kinds: list[Any] = [{"0": 3.0, "1": 0.5}, {0: 3.0, 1: 0.5}]
+    for given in kinds:
+        ours = kind(class_weight=given).fit(X, words)
+        np.testing.assert_array_equal(ours.class_weight_, as_numbers.class_weight_)
+        np.testing.assert_array_equal(ours.decision_function(X), as_numbers.decision_function(X))
+    refused: list[tuple[Any, str]] = [
+        ({"2": 1.0, "9": 2.0}, "class_weight has a weight of '9', and the classes of y are '0', "),
+        ([1.0, 2.0], "class_weight is [1.0, 2.0]; give a dict of labels and weights"),
+    ]
+    for given, why in refused:
+        with pytest.raises(InputError, match=re.escape(why)):
+            kind(class_weight=given).fit(X, words)
+
+
+@pytest.mark.parametrize("kind", [DCSVC, LinearDCSVC])
 def test_what_is_not_fitted_says_so(kind: Any, noise: Any) -> None:
     for method in ("predict", "decision_function"):
         with pytest.raises(NotFittedError, match="not fitted yet"):

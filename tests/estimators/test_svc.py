@@ -329,3 +329,31 @@ def test_tiny_kernel_values_keep_the_sum_of_the_variables(
     peer = SVC(kernel=lambda A, B: A @ B.T, **words).fit(X, y)
     assert abs(ours.dual_coef_.sum()) <= 1e-12 * np.abs(ours.dual_coef_).sum()
     assert np.abs(ours.dual_coef_).sum() == pytest.approx(np.abs(peer.dual_coef_).sum())
+
+
+@pytest.mark.parametrize("n", [91, 1500])
+def test_the_bias_of_balanced_classes_is_the_middle_where_c_is_small(n: int, problem: Any) -> None:
+    """All variables end at their bounds, whose sums are the same but for rounding."""
+    X, y = problem("breast_cancer")
+    some = np.random.default_rng(0).integers(0, len(y), n)
+    # Other values of each row: equal ones would be one variable.
+    X, y = X[some] + 1e-3 * np.arange(n)[:, None] / n, y[some]
+    X = X.astype(np.float32).astype(np.float64)
+    sign = np.where(y == 1, 1.0, -1.0)
+    for C in (1e-8, 1e-5, 1e-4, 3e-4):
+        ours = DCSVC(C=C, gamma=0.03, tol=1e-6, class_weight="balanced").fit(X, y)
+        f = pairwise_kernels(X, metric="rbf", gamma=0.03) @ (C * ours.class_weight_[y] * sign)
+        middle = 0.5 * ((sign - f)[y == 0].max() + (sign - f)[y == 1].min())
+        assert ours.intercept_ == pytest.approx(middle, abs=1e-5 * C * n)
+        assert set(ours.predict(X)) == {0, 1}
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_the_bias_is_libsvms_where_equal_rows_of_equal_classes_are_bounded(kernel: str) -> None:
+    X = np.round(np.random.default_rng(0).normal(size=(80, 1)))
+    y = np.arange(80) % 2
+    for C in (1e-8, 1e-6, 1e-5):
+        svc = SVC(C=C, kernel=kernel).fit(X, y)
+        ours = DCSVC(C=C, kernel=kernel).fit(X, y)
+        np.testing.assert_allclose(ours.intercept_, svc.intercept_, atol=1e-5 * C)
+        np.testing.assert_array_equal(ours.predict(X), svc.predict(X))

@@ -159,6 +159,16 @@ def test_labels_and_columns_in_other_chunks(tmp_path: Path) -> None:
     check_same((X, y), (rows, labels.rechunk(120)[every]), tmp_path)
 
 
+@pytest.mark.parametrize("dtype", [None, "category", "string"])
+def test_an_array_has_its_labels_in_a_series(dtype: Any, tmp_path: Path) -> None:
+    pd = pytest.importorskip("pandas")
+    import dask.dataframe as dd
+
+    X, series = rows_of(300, 4, 5), pd.Series(labels_of(300, "words", 5), dtype=dtype, name="out")
+    labels = dd.from_pandas(series, npartitions=3)
+    check_same((X, series), (da.from_array(X, chunks=(100, 2)), labels), tmp_path)
+
+
 def test_frames_with_labels_beside_drop_and_a_test_part(tmp_path: Path) -> None:
     pd = pytest.importorskip("pandas")
     import dask.dataframe as dd

@@ -37,7 +37,9 @@ def commit_model(run: RunFolder, attempt: Attempt, *, source: str) -> Record:
     if isinstance(data, SampledDataSet):
         attempt.write("sampled", data.index)
     epsilon = point.record.get("epsilon", 0.0)
-    scale = scale_of_decisions(problem.task, epsilon)
+    task, scale = problem.task, 1.0
+    if task.has_sum:
+        scale = scale_of_decisions(task, epsilon, problem.dual)
     bias = point.record["bias"] / scale
     model = write_machine(run, attempt, problem, point.read("beta")[0], bias, scale)
     # What nobody has measured of the whole problem is null.

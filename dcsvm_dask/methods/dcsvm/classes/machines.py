@@ -15,6 +15,7 @@ from dcsvm_dask.methods.problem import (
     ARRANGE,
     Problem,
     chunks_in_data_order,
+    data_of,
     decided,
     read_problem,
     spread,
@@ -22,7 +23,7 @@ from dcsvm_dask.methods.problem import (
 from dcsvm_dask.methods.progress import violation_reporter
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.solved import SolvedBlocks, SolvedRecord
-from dcsvm_dask.solvers import Output, Solution, solve_nu, solve_whole
+from dcsvm_dask.solvers import Machine, Output, Solution, solve_nu, solve_whole
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
@@ -123,6 +124,7 @@ def _solve_nu(
 ) -> tuple[tuple[Index, Solution], Record]:
     """Solve a nu-SVC; its solution is in the scale in which it decides."""
     settings, machine, task = problem.settings, problem.machines[number], problem.task
+    assert isinstance(machine, Machine)
     index, y = machine.rows(problem.codes)
     beta, C = None, problem.bounds(index)
     if source is not None:
@@ -145,6 +147,7 @@ def _solve_nu(
         seed=settings.seed,
         threads=threads(alone=len(problem.machines) == 1),
         callback=violation_reporter(tol),
+        classes=machine.names(data_of(run).classes),
     )
     dual = decided(task, y, C, -found.multiplier)
     record = SolvedRecord.of(
