@@ -36,6 +36,7 @@ from dcsvm_dask.readers.signs import SignTable
 from dcsvm_dask.readers.source import Reading
 from dcsvm_dask.readers.statistics import ScalingStatistics
 from dcsvm_dask.readers.survey import RANGED, Survey
+from dcsvm_dask.readers.table import NotPlainError
 from dcsvm_dask.readers.targets import TargetTable
 from dcsvm_dask.readers.weights import Weights
 from dcsvm_dask.storage.dataset import DataSet
@@ -162,7 +163,8 @@ def ingest(
             raise InputError("give label or target, not both: both name the labels")
         label = target
     parting = Split(test_fraction, shuffle, seed, train_rows)
-    train_source, test_source = resolve_sources(
+    resolve = partial(
+        resolve_sources,
         source,
         test,
         own_test=test_fraction is None,
@@ -170,12 +172,12 @@ def ingest(
         header=header,
         encoding=encoding,
         drop=list(drop),
-        choices=choices,
         data=data,
         learn=partial(
             learn_columns, rows=rows, split=parting, weights=weighed, table=table, positive=positive
         ),
     )
+    train_source, test_source = resolve(choices=choices)
     made = made_with(words, weighed)
     own = getattr(train_source, "weights", None)
     if weighed is None and own is not None:
@@ -193,27 +195,22 @@ def ingest(
         stack.callback(place.delete_if_empty)
         stack.enter_context(lock)
         refuse_others(place, overwrite)
-        statistics, survey = ScalingStatistics(scale, train_source.name), Survey()
         loss = RoundingLoss()
-        # Collections are read elsewhere, data sets were looked at; of arrays and svmlight text
-        # those are looked at whose rows are sparse, each feature by itself.
-        read_here = not hasattr(train_source, "scan") and not hasattr(train_source, "about")
-        named = train_source.feature_names is not None
-        looked_at = read_here and (named or train_source.is_sparse)
-        sample = RowSample() if looked_at else None
         split = test_fraction is not None or shuffle
-        # With a split the training rows are not known yet, so statistics are computed later.
-        train = _scan(
-            train_source,
-            rows,
+        first = partial(
+            _first_pass,
+            rows=rows,
             table=table,
             copy=split,
-            statistics=None if split else statistics,
+            scale=scale,
             weights=weighed,
-            survey=survey,
-            **({} if sample is None else {"sample": sample}),
             report=report_line,
         )
+        try:
+            train, statistics, survey, sample = first(train_source)
+        except NotPlainError:
+            train_source, test_source = resolve(choices=replace(choices, not_plain=True))
+            train, statistics, survey, sample = first(train_source)
         stack.callback(train.close)
         classes: list[Label] = []
         code_of: dict[Label, int] = {}
@@ -263,6 +260,32 @@ def ingest(
         lock.check()
         delete_other_attempts(place, attempt)
     return DataSet.open(place)
+
+
+def _first_pass(
+    source: Any, rows: tuple[int | None, int | None], *, copy: bool, scale: str, **how: Any
+) -> tuple[Any, ScalingStatistics, Survey, RowSample | None]:
+    """Read the training part; return its scan, statistics of its rows, and a sample of them.
+
+    With a split, where rows are copied, the training rows are not known yet, so that statistics are
+    computed later.
+    """
+    statistics, survey = ScalingStatistics(scale, source.name), Survey()
+    # Collections are read elsewhere, data sets were looked at; of arrays and svmlight text those
+    # are looked at whose rows are sparse, each feature by itself.
+    read_here = not hasattr(source, "scan") and not hasattr(source, "about")
+    looked_at = read_here and (source.feature_names is not None or source.is_sparse)
+    sample = RowSample() if looked_at else None
+    train = _scan(
+        source,
+        rows,
+        copy=copy,
+        statistics=None if copy else statistics,
+        survey=survey,
+        **({} if sample is None else {"sample": sample}),
+        **how,
+    )
+    return train, statistics, survey, sample
 
 
 def _write_parts(
@@ -345,7 +368,7 @@ def _about_source(
         **getattr(source, "about", {}),
     }
     if positive is not None:
-        about["positive"] = [named_label(label, y.labels) for label in positive]
+        about["positive"] = [named_label(one, y.labels, any_case=True) for one in positive]
     return about
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -14,15 +15,22 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.numbers import counted
 from dcsvm_dask.readers.columns import Expected, Layout, column_layout
+from dcsvm_dask.readers.extra_lines import (
+    are_units,
+    hint_for_units,
+    line_of_totals,
+    line_of_units,
+    names_total,
+)
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.preparing.cells import (
     empty_words,
-    filled,
     hint_for_words,
     in_parentheses,
     is_date,
     is_number,
     is_text,
+    labels_of_decimals,
     missing_of,
     numbers_of,
 )
@@ -45,8 +53,8 @@ from dcsvm_dask.readers.source import NO_LABEL_REMEDY, Block, finish_block
 
 LOOKED_AT = 1000
 """First cells of a column that say whether it is read as numbers."""
-EMPTY = "is empty"
-"""Begin of what is said of a missing cell."""
+EMPTY, NO_NUMBER = "is empty", "is not a number"
+"""Begin of what is said of a missing cell, and of one that is no number."""
 SAID = 8
 """Columns that a message says a choice is needed for."""
 Chosen = Callable[[int, int], NDArray[np.bool_]]
@@ -252,6 +260,7 @@ class PreparedSource:
             start += n
         if not start:
             raise InputError(f"{self.name}: empty: it holds no rows")
+        self._n_rows = start
         return facts
 
     @staticmethod
@@ -260,8 +269,27 @@ class PreparedSource:
         missing = missing_of(labels)[rows - start]
         return int(rows[np.flatnonzero(missing)[0]]) if missing.any() else None
 
+    def _refuse_extra_lines(self, table: CsvTable, facts: list[ColumnFacts]) -> None:
+        """Refuse units, totals and headers that are repeated, which are no rows."""
+        numbers = [one for one in facts if one.n_numbers]
+        first = [(one.only_word_in(0), one.first_missing == 0) for one in numbers]
+        units = [word for word, _ in first if word is not None]
+        if are_units(units) and all(word is not None or missing for word, missing in first):
+            raise line_of_units(self.name, table.where(0), units)
+        names = table.names
+        if names is not None and not numbers and all(one.name in one.words for one in facts):
+            line = table.line_of(names)
+            if line is not None:
+                raise InputError(f"{self.name}, line {line}: repeats the header; delete it")
+        last = self._n_rows - 1
+        for word in (one.only_word_in(last) for one in numbers):
+            if word is not None and names_total(word):
+                raise line_of_totals(f"{self.name}, {table.where(last)}", word)
+
     def _learn_from(self, facts: list[ColumnFacts]) -> None:
         choices = self._choices
+        if isinstance(self.table, CsvTable):
+            self._refuse_extra_lines(self.table, facts)
         encoders, errors, wrong, words = [], list[str](), list[str](), dict[str, None]()
         if self._no_label is not None:
             errors.append(self._without_label(self._no_label))
@@ -312,6 +340,7 @@ class PreparedSource:
         self._described()
 
     _na: NaCells
+    _n_rows = 0
     _no_label: int | None = None
     _copy: CopiedBatches | None = None
 
@@ -419,7 +448,7 @@ class PreparedSource:
             first = int(rows[np.flatnonzero(missing)[0]])
             raise InputError(f"{self.name}{self._without_label(first)}")
         if pa.types.is_decimal(given.type):
-            return filled(given.cast(pa.float64()))
+            return labels_of_decimals(given)
         if is_number(given.type):
             return np.asarray(given.to_numpy(zero_copy_only=False))
         if is_date(given.type):
@@ -429,7 +458,12 @@ class PreparedSource:
         return self._label_values(cells, made.decimal)[codes]
 
     def _without_label(self, row: int) -> str:
-        return f", {self.table.where(row)}: the label is empty; {NO_LABEL_REMEDY}"
+        said = f", {self.table.where(row)}: the label is empty"
+        if isinstance(self.table, CsvTable) and self._label is not None:
+            word = self.table.cell(row, self._label).strip()
+            if word:
+                return f"{said} ({word!r}); {NO_LABEL_REMEDY}{_of_category(word, 'class')}"
+        return f"{said}; {NO_LABEL_REMEDY}"
 
     @staticmethod
     def _label_values(cells: Any, decimal: str) -> NDArray[Any]:
@@ -439,13 +473,16 @@ class PreparedSource:
             return np.array(words, dtype=object)
         if decimal == ",":
             values, wrong, sign = numbers_of(cells, ",")
-            return np.array(words, dtype=object) if wrong.any() or sign else values
-        try:
-            numbers = [float("nan" if "_" in word else word) for word in words]
-        except ValueError:
-            return np.array(words, dtype=object)
-        values = np.array(numbers)
+            if wrong.any() or sign:
+                return np.array(words, dtype=object)
+        else:
+            try:
+                values = np.array([float("nan" if "_" in word else word) for word in words])
+            except ValueError:
+                return np.array(words, dtype=object)
         exact = np.isfinite(values).all() and (np.abs(values) < 2.0**53).all()
+        if not exact and decimal == ",":
+            words = [re.sub(r"^([+-]?\d+),0*$", r"\1", word) for word in words]
         return values if exact else np.array(words, dtype=object)
 
     def _without_missing(
@@ -478,13 +515,20 @@ class PreparedSource:
         problem = error.problem
         if names is not None and column in names and isinstance(self.table, CsvTable):
             word = self.table.cell(row, names.index(column)).strip()
+            if self.preparation is not None and row == 0 and problem.startswith(NO_NUMBER):
+                problem += hint_for_units(word, self.table.where(row))
             if word and problem.startswith(EMPTY):
                 problem = f"{EMPTY} ({word!r}){problem.removeprefix(EMPTY)}"
-                problem += (
-                    f"; if {word!r} is a category, name the words of empty cells without it: "
-                    '--missing-words WORD,..., or "" for none'
-                )
+                problem += _of_category(word, "category")
         return InputError(f"{self.name}, {self.table.where(row)}: {place} {problem}")
+
+
+def _of_category(word: str, kind: str) -> str:
+    """Return what to do where a word for an empty cell is a category or a class."""
+    return (
+        f"; if {word!r} is a {kind}, name the words of empty cells without it: "
+        '--missing-words WORD,..., or "" for none'
+    )
 
 
 def plain_columns(expected: Expected) -> ColumnPreparation:
