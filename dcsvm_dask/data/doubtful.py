@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from dcsvm_dask.data.codes import codes_warnings
 from dcsvm_dask.data.leaks import columns_of, leaks, leaks_warning
 from dcsvm_dask.data.row_sample import RowSample
 from dcsvm_dask.data.sentinel_dates import columns_of_dates, sentinel_dates_warnings
-from dcsvm_dask.data.sentinels import CELLS, FEATURES, TEXT, sentinels, sentinels_warnings
+from dcsvm_dask.data.sentinels import (
+    CELLS,
+    FEATURES,
+    TEXT,
+    looks_missing,
+    outliers_warnings,
+    sentinels,
+    sentinels_warnings,
+    target_sentinels_warnings,
+)
 from dcsvm_dask.data.target_leaks import target_leaks, target_leaks_warning
 from dcsvm_dask.masking import masked
 from dcsvm_dask.numbers import counted
 from dcsvm_dask.readers.columns import listed
+from dcsvm_dask.readers.extra_lines import doubt_of_totals, last_cells, total_at_the_end
 from dcsvm_dask.readers.labels import Label
-from dcsvm_dask.readers.preparing.cells import FLAGS
+from dcsvm_dask.readers.preparing.cells import FLAGS, MISSING_WORDS
+from dcsvm_dask.readers.preparing.csv_tables import CsvTable
 from dcsvm_dask.readers.preparing.doubts import spelled_alike
+from dcsvm_dask.readers.preparing.source import PreparedSource
 from dcsvm_dask.readers.preparing.thousands import (
     commas_doubts_of_target,
     thousands_doubts,
@@ -26,6 +40,7 @@ from dcsvm_dask.readers.preparing.thousands import (
 )
 from dcsvm_dask.readers.source import Source
 from dcsvm_dask.readers.survey import Survey
+from dcsvm_dask.readers.table import TableSource
 from dcsvm_dask.storage.rounding import RoundingLoss
 
 FEW_ROWS, FEW_SHARE = 10, 1e-3
@@ -72,8 +87,10 @@ def doubts_of(
         texts = [*_of_features(source.feature_names, survey), *texts]
         if source.feature_names is not None:  # a table that people have written
             texts += getattr(source, "doubts", ())
+            texts += [_of_totals(source), _of_zeros(source, labels)]
             texts += thousands_doubts(source, survey.mixed())
             texts += [_of_labels(labels), _of_flags(classes), _of_classes(classes, counts)]
+            texts.append(_of_missing(labels, is_prepared=isinstance(source, PreparedSource)))
             if getattr(y, "has_comma", False):
                 texts += commas_doubts_of_target(source)
         if sample is not None:
@@ -126,7 +143,11 @@ def _of_sample(
     found = sentinels(rows, *survey.limits(rows.shape[1]))
     found = [one for one in found if one.feature not in of_dates]
     how = TEXT if is_text else FEATURES if names is None else CELLS
+    named_values = {one.feature for one in found}
+    low, high = survey.limits(rows.shape[1])
+    others = [j for j in range(rows.shape[1]) if j not in named_values | of_dates]
     texts: list[str | None] = [
+        *outliers_warnings(rows[:, others], low[others], high[others], [shown[j] for j in others]),
         *sentinels_warnings(found, shown, how=how, is_all=is_all),
         *sentinel_dates_warnings(source, rows, is_text=is_text, is_all=is_all),
     ]
@@ -134,10 +155,12 @@ def _of_sample(
     named = {*survey.index_like(names), *survey.id_like(names)}
     columns = [one for one in columns_of(source, shown) if one[1].start not in named]
     drops = names is not None
+    texts += codes_warnings(source, survey, rows) if drops else ()
     if codes is None:
         # A target may well rise from day to day.
         columns = [one for one in columns if one[1].start not in of_dates]
         same = target_leaks(rows, labels, columns)
+        texts += target_sentinels_warnings(labels, is_all=is_all)
         texts.append(target_leaks_warning(same, len(rows), is_all=is_all, drops=drops))
         return [*texts, *(thousands_doubts_of_target(source, labels) if drops else ())]
     leaking = leaks(rows, np.asarray(codes, np.int64)[labels], columns)
@@ -148,6 +171,37 @@ def _called(features: Sequence[int], names: Sequence[str] | None) -> str:
     return listed([str(k) if names is None else repr(names[k]) for k in features])
 
 
+def _text_of(source: Source) -> CsvTable | TableSource | None:
+    """Return the delimited text of a source; None where it is none."""
+    table: Any = source.table if isinstance(source, PreparedSource) else source
+    return table if isinstance(table, CsvTable | TableSource) else None
+
+
+def _of_zeros(source: Source, labels: Sequence[Label]) -> str | None:
+    """Return that labels are written with leading zeros, which numbers do not have."""
+    table = _text_of(source)
+    names = None if table is None else table.names
+    label = None if table is None else source.reading.label
+    if table is None or names is None or label not in names or not labels:
+        return None
+    cells = last_cells(table, names.index(label))
+    found = next((cell for cell in cells if re.fullmatch(r"0\d+", cell)), None)
+    if found is None or int(found) not in labels:
+        return None
+    return (
+        f"labels are written with leading zeros, such as {found}, which is the class {int(found)} "
+        "now, as others that differ by zeros alone are; put a letter before them where they are "
+        "codes"
+    )
+
+
+def _of_totals(source: Source) -> str | None:
+    """Return that the last row of a delimited text looks like totals; None where it does not."""
+    table = _text_of(source)
+    found = None if table is None else total_at_the_end(table)
+    return None if found is None else doubt_of_totals(f"line {found[1]}", found[0])
+
+
 def _of_labels(labels: Sequence[Label]) -> str | None:
     alike = spelled_alike(labels)
     if alike is None:
@@ -155,6 +209,23 @@ def _of_labels(labels: Sequence[Label]) -> str | None:
     return (
         f"labels differ only by case, blanks or Unicode form: {alike}; write them alike where they "
         "mean one class"
+    )
+
+
+def _of_missing(labels: Sequence[Label], *, is_prepared: bool) -> str | None:
+    """Return the labels that look like none: words for no value, and numbers such as -999.
+
+    Where columns are prepared, words for no value are refused or the user has chosen them.
+    """
+    found = [] if is_prepared else [repr(label) for label in labels if label in MISSING_WORDS]
+    numbers = [label for label in labels if not isinstance(label, str)]
+    found += [str(label) for label in numbers if looks_missing(label, numbers)]
+    if not found:
+        return None
+    are = "label means" if len(found) == 1 else "labels mean"
+    return (
+        f"the {are} no value in many tables, but became classes: {listed(found)}; where that is "
+        "meant here, leave such rows out of the table"
     )
 
 

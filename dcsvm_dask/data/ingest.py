@@ -34,6 +34,7 @@ from dcsvm_dask.readers.scaling import LEARNED, SCALES
 from dcsvm_dask.readers.signs import SignTable
 from dcsvm_dask.readers.source import Reading
 from dcsvm_dask.readers.survey import RANGED
+from dcsvm_dask.readers.table import NotPlainError
 from dcsvm_dask.readers.targets import TargetTable
 from dcsvm_dask.readers.weights import Weights
 from dcsvm_dask.storage.dataset import DataSet
@@ -118,7 +119,8 @@ def ingest(
     choices = Choices.of(columns, one_hot, ordinal, missing, dates, decimal, missing_words)
     given = _given_weights(weights, missing)
     split = Split(test_fraction, shuffle, seed, train_rows)
-    train_source, test_source = resolve_sources(
+    resolve = partial(
+        resolve_sources,
         source,
         test,
         own_test=test_fraction is None,
@@ -126,12 +128,12 @@ def ingest(
         header=header,
         encoding=encoding,
         drop=list(drop),
-        choices=choices,
         data=data,
         learn=partial(
             learn_columns, rows=rows, split=split, weights=given, table=table, positive=positive
         ),
     )
+    train_source, test_source = resolve(choices=choices)
     made = made_with(words, given)
     asked = FirstPass(
         rows=rows,
@@ -154,7 +156,11 @@ def ingest(
         stack.callback(place.delete_if_empty)
         stack.enter_context(lock)
         refuse_others(place, overwrite)
-        found = stack.enter_context(asked.scanned(train_source, test_source, report_line))
+        try:
+            found = stack.enter_context(asked.scanned(train_source, test_source, report_line))
+        except NotPlainError:
+            sources = resolve(choices=replace(choices, not_plain=True))
+            found = stack.enter_context(asked.scanned(*sources, report_line))
         form = choose_form(
             found.train, found.test, found.classes, found.statistics, sparse, chunk_rows
         )
@@ -290,7 +296,7 @@ def _about_source(
         **getattr(source, "about", {}),
     }
     if positive is not None:
-        about["positive"] = [named_label(label, y.labels) for label in positive]
+        about["positive"] = [named_label(one, y.labels, any_case=True) for one in positive]
     return about
 
 

@@ -125,7 +125,9 @@ def columns_of_dates(source: Source) -> Iterator[tuple[Encoder, slice]]:
 def _days(encoder: Encoder, parts: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the dates that the features of a column have, as days since 1970."""
     if encoder.words == (DAYS,):
-        return np.floor(parts[:, 0]).astype(np.int64)
+        # These are in UTC: midnight elsewhere is half a day away at most.
+        near = np.rint(parts[:, 0]).astype(np.int64)
+        return np.where(np.isin(near, USUAL), near, np.floor(parts[:, 0]).astype(np.int64))
     # A part of a date that was filled in is a median.
     year, month, day = (
         np.floor(parts[:, encoder.words.index(part)]).astype(np.int64)

@@ -15,6 +15,8 @@ LEAST_OTHERS = 5
 """Distinct other values: a column of fewer is one of categories."""
 FAR = 10.0
 """How many times wider than all other values the gap is to a value of any other form."""
+OUTLIER = 1e4
+"""How many times wider than most other values the gap is to a value that is a mistake."""
 TEXT, CELLS, FEATURES = "text", "cells", "features"
 """Delimited text, whose words for missing cells can be chosen; tables that have such cells; rows
 that have none."""
@@ -164,6 +166,73 @@ def sentinels_warnings(
             f"{_remedy(value, how)}"
         )
     return messages
+
+
+def target_sentinels_warnings(targets: NDArray[np.float64], *, is_all: bool) -> list[str]:
+    """Return a sentence for each target that may stand for a missing one.
+
+    Parameters
+    ----------
+    targets : ndarray, shape (n,)
+        Those of a sample.
+    is_all : bool
+        Whether the sample is of all rows.
+    """
+    column = np.asarray(targets, np.float64)[:, None]
+    about = "" if is_all else "about "
+    return [
+        f"the target {_written(one.value)} lies outside of all others ({about}{one.share:.1%} of "
+        f"the rows; others are {one.least:.6g} to {one.greatest:.6g}); where it stands for a "
+        "missing target, leave such rows out of the table"
+        for one in sentinels(column, column.min(axis=0), column.max(axis=0))
+    ]
+
+
+def outliers_warnings(
+    rows: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    names: Sequence[str],
+) -> list[str]:
+    """Return a sentence for each column with a value beside which all others are nearly equal.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (n, d)
+        A sample.
+    low, high : ndarray, shape (d,)
+        The least and the greatest value of each feature in all rows.
+    names : sequence of str
+        Of the features.
+    """
+    messages = list[str]()
+    for j in range(rows.shape[1]) if len(rows) >= LEAST_ROWS else ():
+        inner = rows[(rows[:, j] > low[j]) & (rows[:, j] < high[j]), j]
+        if len(inner) < 0.8 * len(rows) or np.unique(inner).size < LEAST_OTHERS:
+            continue
+        least, greatest = float(inner.min()), float(inner.max())
+        value = max(low[j], high[j], key=lambda end: max(least - end, end - greatest))
+        if max(least - value, value - greatest) > OUTLIER * (greatest - least):
+            messages.append(
+                f"the value {value:.6g} of the column {names[j]!r} is so far from the others "
+                f"({least:.6g} to {greatest:.6g}) that these are nearly equal once features are "
+                "scaled; correct it, or leave that row out"
+            )
+    return messages[:SHOWN]
+
+
+def looks_missing(label: float, labels: Sequence[float]) -> bool:
+    """Return whether a label that is a number is a code such as -999, far from all others.
+
+    Parameters
+    ----------
+    label : int or float
+    labels : sequence of int or float
+        All labels that are numbers.
+    """
+    others = [abs(one) for one in labels if one != label]
+    far = bool(others) and abs(label) > 9 * max(*others, 1)
+    return far and _NINES.fullmatch(_written(float(label))) is not None
 
 
 def _is_far(value: float, least: float, greatest: float) -> bool:

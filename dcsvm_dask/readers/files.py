@@ -26,6 +26,7 @@ from dcsvm_dask.absent import no_such
 from dcsvm_dask.errors import AccessError, InputError, UnreachableError
 from dcsvm_dask.masking import has_credentials
 from dcsvm_dask.readers.encoding import AsUtf8, check_utf8, decode_head, find_encoding
+from dcsvm_dask.readers.folders import no_pattern
 from dcsvm_dask.readers.memory import above_bound, bound, check_bound, show_size
 from dcsvm_dask.readers.urls import check_url, is_url
 
@@ -161,7 +162,8 @@ def plain_errors(path: str) -> Iterator[None]:
         cause = error.__cause__  # fsspec raises the same if a web server does not answer
         if is_url(path) and isinstance(cause, OSError) and is_out_of_reach(cause):
             raise UnreachableError(f"{path}: cannot be reached: {cause}") from cause_of(error, path)
-        raise InputError(f"{path}: {no_such('file', path)}") from cause_of(error, path)
+        several = None if is_url(path) else no_pattern(path)
+        raise InputError(f"{path}: {several or no_such('file', path)}") from cause_of(error, path)
     except IsADirectoryError as error:
         raise InputError(f"{path}: is a folder; a file is needed") from cause_of(error, path)
     except PermissionError as error:

@@ -18,6 +18,16 @@ _ZIP = "is a zip archive: unpack it, and give the file in it"
 _ARFF = "is an ARFF file: write its rows as CSV (scipy.io.arff reads it)"
 _RELATION = re.compile(rb"(\s*%[^\n]*\n|\s*\n)*\s*@relation\b", re.IGNORECASE)
 """Begin of an ARFF file, perhaps after comments."""
+_MARKUP = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?.*?\?>\s*|<!--.*?-->\s*)*<(!doctype\s+html|\w+)\b"
+    rb"(?!>\s*[,;\t|])",
+    re.I | re.S,
+)
+"""Begin of a page or document of marks, with its first one, after declarations and comments. Names
+of columns may be in such brackets, too: <DATE>,<OPEN>."""
+_PAGE = "is a web page: save the table that it shows as CSV"
+_PAGE_MARKS = (b"html", b"head", b"body", b"table", b"meta", b"div", b"p", b"script", b"style")
+_BINARY_SHEETS = (b"\xd0\xcf\x11\xe0", _MEMBER)
 _ENDINGS = {
     (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"): _SHEET,
     (".numbers",): _NUMBERS,
@@ -36,8 +46,6 @@ _MAGIC = {
     b"SQLite format 3": "is a database: write the table as CSV or Parquet",
     b"\x80\x04\x95": "is a pickle, which may run code when it is read: write it as Parquet or CSV",
     b"\x80\x05\x95": "is a pickle, which may run code when it is read: write it as Parquet or CSV",
-    b"<!DOCTYPE html": "is a web page: save the table that it shows as CSV",
-    b"<html": "is a web page: save the table that it shows as CSV",
     b"MATLAB": "is a MATLAB file: in Python give dcsvm_dask.ingest the arrays of scipy.io.loadmat, "
     "or save them by numpy.savez",
     b"<stata_dta>": f"is a Stata file: {_AS_FRAME.format('read_stata')}",
@@ -65,8 +73,13 @@ def refuse_foreign_file(path: str, base: str, head: bytes) -> None:
     InputError
         With what to do instead.
     """
+    marked = _said_of_markup(head)
+    if marked is not None:
+        raise InputError(f"{path}: {marked}")
     for endings, said in _ENDINGS.items():
         if base.endswith(endings):
+            if said == _SHEET and _is_text(head):
+                said = "is text, but has the name of a spreadsheet: rename it to .csv"
             raise InputError(f"{path}: {said}")
     in_zip = None if base.endswith(".npz") else _said_of_zip(head)
     if in_zip is not None:
@@ -76,6 +89,29 @@ def refuse_foreign_file(path: str, base: str, head: bytes) -> None:
     for magic, said in _MAGIC.items():
         if head.startswith(magic):
             raise InputError(f"{path}: {said}")
+
+
+def _said_of_markup(head: bytes) -> str | None:
+    """Return what a file of HTML or XML is, by its first mark; None of other files.
+
+    So is a pointer that stands for a file of any name.
+    """
+    if head.startswith(b"version https://git-lfs"):
+        return "is a pointer of Git LFS, not the file itself: fetch that by git lfs pull"
+    found = _MARKUP.match(head)
+    if found is None:
+        return None
+    mark = found[1].lower()
+    if mark.startswith(b"!doctype") or mark in _PAGE_MARKS:
+        return _PAGE
+    if mark == b"workbook":
+        return _SHEET
+    return f"is an XML file: {_AS_FRAME.format('read_xml')}" if b"<?xml" in found[0] else None
+
+
+def _is_text(head: bytes) -> bool:
+    """Return whether a file is text: not the binary form or the archive of a spreadsheet."""
+    return not head.startswith(_BINARY_SHEETS) and b"\0" not in head
 
 
 def _said_of_zip(head: bytes) -> str | None:

@@ -5,13 +5,14 @@ Neither library is imported: frames are recognised by their attributes.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.readers.columns import NO_LABEL, Expected, column_layout, kept_columns
 from dcsvm_dask.readers.preparing.choices import Choices
 from dcsvm_dask.readers.preparing.memory_tables import FrameTable
@@ -21,6 +22,7 @@ from dcsvm_dask.readers.source import (
     Block,
     Reading,
     Source,
+    check_labels,
     check_unmasked,
     finish_block,
     name_of,
@@ -78,8 +80,8 @@ class FrameSource:
         for column in self._features:
             self._check(column)
         self._y = None if y is None else np.asarray(y)
-        if self._y is not None and self._y.shape != (self._n,):
-            raise InputError(f"{name}: {self._n} rows, but labels of shape {self._y.shape}")
+        if self._y is not None:
+            check_labels(self._y.shape, self._n, name)
         place = layout.label if y is None else None
         self._label = None if place is None or not labelled else columns[place]
         self._labelled = self._y is None and place is not None and labelled
@@ -171,6 +173,7 @@ def memory_source(
     if y is not None and label is not None:
         raise InputError(f"{name}: both y and label {label!r} are given; give one of them")
     choices = choices or Choices()
+    _warn_of_order(X, y, name)
     for part in (X, y):
         check_unmasked(part, name if part is X else f"{name}: labels")
     if is_frame(X):
@@ -181,8 +184,8 @@ def memory_source(
         if later or choices.given or (expected is None and _has_words(X, name, label, drop, y)):
             table = FrameTable(X, name)
             given = None if y is None else np.asarray(y)
-            if given is not None and given.shape != (int(X.shape[0]),):
-                raise InputError(f"{name}: {X.shape[0]} rows, but labels of shape {given.shape}")
+            if given is not None:
+                check_labels(given.shape, int(X.shape[0]), name)
             return PreparedSource(table, choices=choices, y=given, **how)
         return FrameSource(X, y, name=name, **how)
     for word in choices.given:
@@ -198,6 +201,26 @@ def memory_source(
             "give labels as y, or a data frame"
         )
     return ArraySource(X, y, name)
+
+
+def _warn_of_order(X: Any, y: Any, name: str) -> None:
+    """Warn where rows and labels of pandas have the same index in another order.
+
+    They are paired by position, as scikit-learn does.
+    """
+    if not (_of_pandas(X) and _of_pandas(y)):
+        return
+    ours, theirs = X.index, y.index
+    if len(ours) != len(theirs) or ours.equals(theirs):
+        return
+    if ours.isin(theirs).all() and theirs.isin(ours).all():
+        where = int(np.argmax(np.asarray(ours != theirs)))
+        said = (
+            f"{name}: the index of y has the values of that of X in another order (first in row "
+            f"{where}, counted from 0: {ours[where]} and {theirs[where]}); rows and labels are "
+            "paired by position: give y.loc[X.index] where they belong together by the index"
+        )
+        warnings.warn(DcsvmWarning(said), stacklevel=3)
 
 
 def _has_words(X: Any, name: str, label: str | int | None, drop: Sequence[str], y: Any) -> bool:

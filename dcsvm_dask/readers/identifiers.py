@@ -14,9 +14,14 @@ _ENGLISH = (
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
+def words_of(name: str) -> list[str]:
+    """Return the words of a column's name, such as ``customer_id`` or ``InvoiceNr``."""
+    return _WORD.findall(name)
+
+
 def names_identifier(name: str) -> bool:
     """Return whether the last word of a column's name says that it identifies rows."""
-    words = _WORD.findall(name)
+    words = words_of(name)
     if not words or not name.rstrip().endswith(words[-1]):
         return False
     last = words[-1].lower()

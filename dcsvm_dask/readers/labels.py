@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.lines import RowError
-from dcsvm_dask.readers.preparing.cells import FLAGS
+from dcsvm_dask.readers.preparing.cells import FLAGS, MINUS, WHOLE
 
 Label: TypeAlias = int | float | str
 """A class label of the source; whole numbers are int. Booleans, which are int too, stay such."""
@@ -239,24 +239,22 @@ def canonical(value: Any) -> Label:
     """Return a label in its canonical form: int if whole, else float, else the string.
 
     ``"+1"``, ``"1.0"`` and ``1.0`` are all 1, and ``True``, which stays a boolean, is equal to it.
-    Whole numbers have any size, 1e20 is one.
+    Whole numbers have any size, 1e20 is one. A typographic minus is one.
     """
     if isinstance(value, bool | np.bool_):
         return bool(value)
     if isinstance(value, str):
         text = value.strip()
         try:
-            number = float(text)
+            number = float(text.replace(MINUS, "-"))
         except ValueError:
             return text
         if "_" in text:  # float() accepts 1_000, which is a name in data
             return text
         if not math.isfinite(number):
             return number
-        try:
-            return int(text)
-        except ValueError:
-            value = number
+        whole = WHOLE.fullmatch(text.replace(MINUS, "-"))
+        value = number if whole is None else int(whole[1])
     if isinstance(value, int | np.integer):
         return int(value)
     number = float(value)
@@ -289,7 +287,7 @@ def choose_classes(
     """
     labels = table.labels
     if positive is not None:
-        wanted = {named_label(p, labels) for p in positive}
+        wanted = {named_label(p, labels, any_case=True) for p in positive}
         absent = sorted(wanted - set(labels), key=str)
         if absent:
             known = ", ".join(str(c) for c in sort_labels(labels)[:20])
@@ -327,14 +325,26 @@ def class_of(label: Label, classes: Sequence[Label]) -> int | None:
     return values.index(own[1])
 
 
-def named_label(given: Any, labels: Sequence[Label]) -> Label:
+def named_label(given: Any, labels: Sequence[Label], *, any_case: bool = False) -> Label:
     """Return the one of some labels that a user names; what is given where there is none.
 
     A boolean or number and a word for yes or no are the same one: True or 1 and yes or true.
+
+    Parameters
+    ----------
+    given : Any
+    labels : sequence of labels
+    any_case : bool, default False
+        Whether True is also meant by true, where no third label differs by case alone. The labels
+        must then be all that there are.
     """
     label = canonical(given)
     equal = [one for one in labels if one == label] + [one for one in labels if _same(label, one)]
-    return equal[0] if equal else label
+    if equal or not any_case:
+        return equal[0] if equal else label
+    folded = str(label).casefold()
+    alike = [one for one in labels if isinstance(one, str) and one.casefold() == folded]
+    return alike[0] if len(alike) == 1 else label
 
 
 def _takes_booleans(classes: Sequence[Label]) -> bool:

@@ -17,7 +17,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected, column_layout
 from dcsvm_dask.readers.files import open_raw, plain_errors
 from dcsvm_dask.readers.memory import above_bound, check_bound, show_size
-from dcsvm_dask.readers.preparing.cells import is_number
+from dcsvm_dask.readers.preparing.cells import is_number, labels_of_decimals
 from dcsvm_dask.readers.source import (
     BLOCK_BYTES,
     NO_LABEL_REMEDY,
@@ -137,7 +137,7 @@ class ParquetSource:
         if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
             return np.array(column.to_pylist(), dtype=object)
         if pa.types.is_decimal(column.type):
-            return _numbers(column)
+            return labels_of_decimals(column)
         return np.asarray(column.to_numpy(zero_copy_only=False))
 
 

@@ -109,8 +109,8 @@ class ArraySource:
         self.n_features: int | None = int(X.shape[1])
         self._X = X
         self._y = None if y is None else np.asarray(y)
-        if self._y is not None and self._y.shape != (X.shape[0],):
-            raise InputError(f"{name}: {X.shape[0]} rows, but labels of shape {self._y.shape}")
+        if self._y is not None:
+            check_labels(self._y.shape, X.shape[0], name)
 
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks in order."""
@@ -118,6 +118,30 @@ class ArraySource:
         for start, stop in spans(n, row_bytes(self._X)):
             rows = finish_block(self._X[start:stop], self.name, start)
             yield rows, None if self._y is None else self._y[start:stop]
+
+
+def check_labels(shape: tuple[int, ...], n: int, name: str) -> None:
+    """Raise an error if there is not one label for each row.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the labels.
+    n : int
+        Number of rows.
+    name : str
+        For messages.
+
+    Raises
+    ------
+    InputError
+    """
+    if shape == (n,):
+        return
+    remedy = "give one label for each row"
+    if len(shape) == 2 and shape[1] == 1:
+        remedy = "give its one column, as by y.iloc[:, 0] of a frame or y.ravel() of an array"
+    raise InputError(f"{name}: {n} rows, but labels of shape {shape}; {remedy}")
 
 
 def name_of(y: Any) -> str | None:

@@ -106,6 +106,15 @@ class Survey:
         small = (low > -1000) & (high < 1000)
         return np.flatnonzero(self._kinds.all(axis=0) & small).tolist()
 
+    def whole(self) -> list[int]:
+        """Return features that have whole numbers alone, none negative, up to 1,000 or more.
+
+        Sparse and wide rows are not looked at.
+        """
+        low, high = self._ranges.limits(self._kinds.shape[1])
+        only = self._kinds[0] & ~self._kinds[1]
+        return np.flatnonzero(only & (low >= 0) & (high >= 1000)).tolist()
+
     def _note_kinds(self, rows: Rows) -> None:
         """Note which features have whole numbers, and which have others."""
         self._kinds = _widened(self._kinds, rows.shape[1])

@@ -18,8 +18,9 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows
 from dcsvm_dask.readers import svmlight_parse as parse
 from dcsvm_dask.readers.encoding import find_encoding, shown_encoding
-from dcsvm_dask.readers.files import count_lines, read_head, show, text_blocks
+from dcsvm_dask.readers.files import count_lines, read_head, show, text_blocks, word_at
 from dcsvm_dask.readers.lines import line_of_row
+from dcsvm_dask.readers.preparing.cells import hint_for_dash
 from dcsvm_dask.readers.source import SVMLIGHT, Block, Reading
 
 _SAYS = {
@@ -97,7 +98,7 @@ class SvmlightSource:
             widest = max(widest, high + 1)
             self.n_named = max(self.n_named, high + 1 - base)
             if self._final:
-                yield self._finish(rows, low, high, base), labels
+                yield self._finish(rows, rows_read - labels.size, low, high, base), labels
                 continue
             if low == 0:
                 if self._base == 1:
@@ -115,13 +116,20 @@ class SvmlightSource:
         """Return the line of a row."""
         return line_of_row(self.name, row, encoding=self._encoding, comment=b"#")
 
-    def _finish(self, rows: Rows, low: int, high: int, base: int) -> Rows:
+    def _finish(self, rows: Rows, first: int, low: int, high: int, base: int) -> Rows:
         assert self.n_features is not None
         if low < base or high - base >= self.n_features:
             wrong = low if low < base else high
+            place = int(np.flatnonzero(rows.indices == wrong)[0])
+            row = int(np.searchsorted(rows.indptr, place, side="right")) - 1
+            remedy = (
+                "leave such features out, or train on rows that have them"
+                if low >= base
+                else "count its indices from 1, as those of the training data"
+            )
             raise InputError(
-                f"{self.name}: index {wrong} occurs, but the {self.n_features} features are "
-                f"{base}..{self.n_features - 1 + base}"
+                f"{self.name}, {self.where(first + row)}: index {wrong} occurs, but the "
+                f"{self.n_features} features are {base}..{self.n_features - 1 + base}; {remedy}"
             )
         return sparse.csr_array(
             (rows.data, rows.indices - np.int32(base), rows.indptr),
@@ -148,6 +156,7 @@ class SvmlightSource:
                 break
         if status != parse.OK:
             text_of_error = _SAYS[status].format(word=show(text, where))
+            text_of_error += hint_for_dash(word_at(text, where))
             raise InputError(
                 f"{self.name}, line {line + count_lines(text, where)}: {text_of_error}"
             )

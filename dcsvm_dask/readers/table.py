@@ -27,9 +27,11 @@ from dcsvm_dask.readers.columns import (
     label_position,
 )
 from dcsvm_dask.readers.encoding import shown_encoding
+from dcsvm_dask.readers.extra_lines import hint_for_units, tail_of
 from dcsvm_dask.readers.files import count_lines, read_top, text_blocks, word_at
 from dcsvm_dask.readers.lines import line_of_row
-from dcsvm_dask.readers.preparing.cells import hint_for_words
+from dcsvm_dask.readers.preparing.cells import WHOLE, hint_for_dash, hint_for_words
+from dcsvm_dask.readers.preparing.encoders import hint_for_mark
 from dcsvm_dask.readers.source import FILL_IN, NO_LABEL_REMEDY, Block, Reading
 
 
@@ -183,6 +185,7 @@ def find_delimiter(path: str, line: str, decimal: str = ".", *, below: Sequence[
 
 
 def _cells(path: str, line: str, delimiter: str) -> list[str]:
+    line = line.lstrip("\ufeff")  # of a second byte order mark
     if delimiter == " ":
         return line.split()
     try:
@@ -259,6 +262,13 @@ _SAYS = {
 }
 
 
+class NotPlainError(InputError):
+    """A cell that is no plain number, in a text whose beginning has nothing else.
+
+    It may be a number with a sign, or one in parentheses, which `PreparedSource` reads.
+    """
+
+
 class TableSource:
     """Rows of a delimited text file, plain or compressed.
 
@@ -284,6 +294,8 @@ class TableSource:
     ----------
     columns : list of int
         Position of the column of each feature.
+    tail : bytes
+        The end of the text that `blocks` has read.
     """
 
     parses = True
@@ -317,6 +329,7 @@ class TableSource:
         if self._labelled:
             self._targets[layout.label] = parse.LABEL
         self._form: type = np.float32  # dtype of values, float64 once it is needed
+        self.tail = b""
         self.reading = Reading(
             "text",
             label=None if names is None or layout.label is None else names[layout.label],
@@ -334,12 +347,28 @@ class TableSource:
             if line <= skip:
                 ends = np.flatnonzero(text[:-16] == 10)
                 begin = int(ends[min(skip - line, ends.size - 1)]) + 1
+            self.tail = tail_of(text)
             rows, labels = self._parse(text[begin:], line + count_lines(text, begin))
             found += rows.shape[0]
             if rows.shape[0]:
                 yield rows, labels
         if found == 0:
             raise InputError(f"{self.name}: empty: it holds no rows")
+
+    @property
+    def names(self) -> list[str] | None:
+        """Names of the columns, if the first line has them."""
+        return self._head.names
+
+    @property
+    def skip_lines(self) -> int:
+        """Number of lines before the first row."""
+        return self._head.skip_lines
+
+    @property
+    def delimiter(self) -> str:
+        """Character between cells; a blank stands for any run of blanks and tabs."""
+        return self._head.delimiter
 
     def where(self, row: int) -> str:
         """Return the line of a row."""
@@ -389,20 +418,31 @@ class TableSource:
         if head.names is not None and column < len(head.names):
             named += f" ({head.names[column]!r})"
         word = word_at(text, where, f"{head.delimiter}\r\n".encode())
+        if word.startswith('"') and status == parse.NOT_A_NUMBER:  # its cell may have separators
+            word = word_at(text, where + 1, b'"\r\n')
+        at = line + count_lines(text, where)
         problem = _SAYS[status].format(columns=head.columns, column=named, word=repr(word))
         if status == parse.NOT_FINITE and word.strip("+-").lower() == "nan":
             problem = f"{named} is {word!r}; {FILL_IN}"
         if status == parse.NOT_A_NUMBER and head.names is not None and not self._is_later:
             problem += hint_for_words([word.strip()])
-        raise InputError(f"{self.name}, line {line + count_lines(text, where)}: {problem}")
+        problem += hint_for_dash(word.strip())
+        if status == parse.NOT_A_NUMBER and self._is_later:
+            problem += hint_for_mark(repr(word.strip()), ".")
+        if status == parse.NOT_A_NUMBER and head.names is not None and at == head.skip_lines + 1:
+            problem += hint_for_units(word, f"line {at}")
+        said = f"{self.name}, line {at}: {problem}"
+        if status == parse.NOT_A_NUMBER and not self._is_later and head.delimiter != " ":
+            raise NotPlainError(said)
+        raise InputError(said)
 
 
 def _exact(word: str) -> float:
     """Return a word as a number; NaN if it is none or float64 cannot represent it."""
     try:
         value = math.nan if "_" in word else float(word)
-        whole = word.lstrip("+-").isdigit()
-        return value if not whole or int(word) == value else math.nan
+        whole = WHOLE.fullmatch(word)
+        return value if whole is None or int(whole[1]) == value else math.nan
     except ValueError:
         return math.nan
 

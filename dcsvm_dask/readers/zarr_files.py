@@ -23,6 +23,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.archive import archive_names
 from dcsvm_dask.readers.csr import csr_blocks
 from dcsvm_dask.readers.files import plain_errors
+from dcsvm_dask.readers.folders import no_group
 from dcsvm_dask.readers.memory import check_bound, show_size
 from dcsvm_dask.readers.source import (
     ARCHIVES,
@@ -198,10 +199,7 @@ def _open_group(path: str) -> zarr.Group:
             return zarr.open_group(_store(path), mode="r")
         except (NodeNotFoundError, *METADATA_ERRORS) as error:
             if not is_url(path) and Path(path).is_dir() and not path.rstrip("/").endswith(".zarr"):
-                raise InputError(
-                    f"{path}: is a folder without a Zarr group in it; give one file (in Python a "
-                    "Dask data frame holds the rows of several)"
-                ) from error
+                raise InputError(f"{path}: {no_group(Path(path))}") from error
             raise InputError(f"{path}: no Zarr group there ({error!s:.200})") from error
 
 

@@ -234,3 +234,48 @@ def test_commas_that_may_begin_the_decimals(form: str, tmp_path: Path) -> None:
 )
 def test_commas_between_thousands(values: list[str], tmp_path: Path) -> None:
     assert warned(tmp_path, {"dose": np.array(values)[EVERY % 3]}, separator=";") == []
+
+
+def test_labels_with_a_space_of_no_width(tmp_path: Path) -> None:
+    labels = np.where(EVERY % 4 == 0, "yes\u200b", LABELS)
+    (said,) = warned(tmp_path, {}, labels)
+    assert r"Unicode form: 'yes' and 'yes\u200b'; write them alike" in said
+
+
+@pytest.mark.parametrize(
+    ("label", "others"), [("NA", ["yes", "no"]), ("None", ["yes", "no"]), ("-999", ["0", "1"])]
+)
+def test_labels_that_mean_no_value(label: str, others: list[str], tmp_path: Path) -> None:
+    labels = np.where(EVERY % 4 == 0, label, np.array(others)[EVERY % 2])
+    (said,) = warned(tmp_path, {}, labels, one_hot=(), missing="refuse", dates=None)
+    shown = label if label == "-999" else repr(label)
+    assert said == (
+        f"the label means no value in many tables, but became classes: {shown}; where that is "
+        "meant here, leave such rows out of the table"
+    )
+
+
+@pytest.mark.parametrize("labels", [[-1, 1], [0, 99], [1, 2, 9], [100, 999], [-99, -98]])
+def test_other_labels_that_are_numbers(labels: list[int], tmp_path: Path) -> None:
+    assert warned(tmp_path, {}, np.array(labels)[EVERY % len(labels)]) == []
+
+
+def test_a_target_that_stands_for_a_missing_one(tmp_path: Path) -> None:
+    targets = np.where(EVERY % 6 == 0, -999, RNG.normal(size=N).round(3))
+    (said,) = warned(tmp_path, {}, targets, task="regression")
+    assert said.startswith("the target -999 lies outside of all others (16.7% of the rows; others")
+    assert said.endswith("where it stands for a missing target, leave such rows out of the table")
+    assert warned(tmp_path, {}, RNG.normal(size=N).round(3), task="regression") == []
+
+
+@pytest.mark.parametrize("word", [False, True])
+def test_labels_with_leading_zeros(word: bool, tmp_path: Path) -> None:
+    columns = {"word": WORDS} if word else {}
+    how: dict[str, Any] = {} if word else {"one_hot": (), "missing": "refuse", "dates": None}
+    (said,) = warned(tmp_path, columns, RNG.choice(["007", "7", "12"], N), **how)
+    assert said == (
+        "labels are written with leading zeros, such as 007, which is the class 7 now, as others "
+        "that differ by zeros alone are; put a letter before them where they are codes"
+    )
+    for others in (["7", "0"], ["0.5", "1"], ["a7", "007x"]):
+        assert warned(tmp_path, columns, RNG.choice(others, N), **how) == []

@@ -113,3 +113,17 @@ def test_frames_and_parquet_are_told_to_have_empty_cells(how: str, tmp_path: Pat
         with pytest.warns(DcsvmWarning, match=said) as caught:
             ingest(source, tmp_path / "d.zarr", dates=how, overwrite=True)
         assert len(caught) == 1  # not named as a number, too
+
+
+@pytest.mark.parametrize("offset", ["Z", "+02:00", "-08:00", "+11:30"])
+@pytest.mark.parametrize("how", ["parts", "days"])
+def test_midnights_of_any_offset(offset: str, how: str, tmp_path: Path) -> None:
+    real = np.datetime64("2023-01-01") + np.arange(200) % 150
+    words = [f"{day}T10:00:00{offset}" for day in real.tolist()]
+    words[::5] = [f"1970-01-01T00:00:00{offset}"] * 40
+    rows = [f"{RNG.normal():.3f},{word},{k % 2}" for k, word in enumerate(words)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["a,day,y", *rows]) + "\n")
+    with pytest.warns(DcsvmWarning, match="the date 1970-01-01 lies outside of all") as caught:
+        ingest(path, tmp_path / "d.zarr", dates=how)
+    assert f"--missing-words=1970-01-01T00:00:00{offset}" in str(caught[0].message)

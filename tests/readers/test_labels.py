@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -221,3 +222,39 @@ def test_numbers_that_are_infinite(text: str, tmp_path: Path) -> None:
         path.write_text(line + "2,5\n" if name == "rows.csv" else line + "5 1:2\n")
         with pytest.raises(InputError, match=r"rows\.\w+, line 1: has no label"):
             ingest(path, tmp_path / "d.zarr")
+
+
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize("form", ["text", "comma", "parquet"])
+def test_large_decimals_stay_distinct(form: str, words: bool, tmp_path: Path) -> None:
+    large = [2**53, 2**53 + 1]
+    if form == "parquet":
+        columns = {"a": [1.5, 2.0, 3.0] * 2, "y": [Decimal(f"{k}.00") for k in large] * 3}
+        if words:
+            columns["c"] = ["u", "v", "v"] * 2
+        path = tmp_path / "rows.parquet"
+        pd.DataFrame(columns).to_parquet(path)
+    else:
+        mark = "," if form == "comma" else "."
+        rows = [f"{a}{mark}5;{'uv'[a % 2] if words else a};{large[a % 2]}" for a in range(6)]
+        path = tmp_path / "rows.csv"
+        path.write_text("\n".join(["a;c;y", *(f"{row}{mark}0" for row in rows)]) + "\n")
+    how = {"decimal": ","} if form == "comma" else {}
+    data = ingest(path, tmp_path / "d.zarr", label="y", one_hot="auto", **how)
+    assert data.classes == large
+
+
+@pytest.mark.parametrize("given", ["true", "TRUE", "True", "1"])
+def test_positive_labels_in_any_case(given: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y\n" + "1,True\n2,False\n3,False\n" * 4)
+    data = ingest(path, tmp_path / "d.zarr", positive=[given])
+    assert data.positive == ["True"]
+    assert data.read_codes(0, 3).tolist() == [1, 0, 0]
+
+
+def test_a_positive_label_that_differs_by_case_from_two_is_refused() -> None:
+    words = table(np.array(["Yes", "yes", "no"]))
+    with pytest.raises(InputError, match="--positive YES"):
+        choose_classes(words, ["YES"])
+    assert choose_classes(words, ["Yes"])[1] == {"Yes": 1, "yes": 0, "no": 0}

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from pathlib import Path
 
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
 
 from dcsvm_dask.errors import InputError
@@ -84,6 +88,62 @@ def test_sheets_are_told_by_their_content(
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=f"{name}: {said}"):
         open_source(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["t", "t.csv", "t.xls", "t.svm"])
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<!doctype html>\n<html>", "is a web page: save the table"),
+        ("<HTML><body>", "is a web page: save the table"),
+        ("\ufeff\r\n<html lang='en'>", "is a web page: save the table"),
+        ('<?xml version="1.0"?>\n<!-- a <b> -->\n<html>', "is a web page: save the table"),
+        ("<table border=1><tr><td>a</td>", "is a web page: save the table"),
+        ('<?xml version="1.0"?>\n<Workbook>', "is a spreadsheet: save the sheet"),
+        ('<?xml version="1.0"?>\n<rows>', "is an XML file: in Python give"),
+        ("version https://git-lfs.github.com/spec/v1\n", "is a pointer of Git LFS"),
+    ],
+)
+def test_marks_are_told_by_their_content(name: str, text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(f"{text}\n1,2\n", encoding="utf-8")
+    with pytest.raises(InputError, match=f"{name}: {said}"):
+        open_source(tmp_path / name)
+
+
+def test_text_that_is_called_a_spreadsheet(tmp_path: Path) -> None:
+    path = tmp_path / "t.xlsx"
+    path.write_text("a,b,y\n1,2,0\n3,4,1\n")
+    with pytest.raises(InputError, match=r"is text, but has the name of .*: rename it to \.csv"):
+        open_source(path)
+    assert open_source(path.rename(tmp_path / "t.csv")).n_features == 2
+
+
+def test_names_of_columns_in_angle_brackets(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("<p>,<html>,<y>\n1,2,0\n3,4,1\n")
+    assert open_source(tmp_path / "t.csv").feature_names == ["<p>", "<html>"]
+
+
+@pytest.mark.parametrize("given", ["parts", "parts/", "parts/*.csv", "parts/p-*.csv"])
+def test_parts_are_refused_with_what_joins_them(given: str, tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    for k in range(3):
+        (tmp_path / "parts" / f"p-{k}.csv").write_text(f"a,y\n{k},{k % 2}\n")
+    with pytest.raises(InputError, match=r"3 files.*; give one file: join them by awk") as caught:
+        open_source(f"{tmp_path}/{given}")
+    command = re.search("awk .*?all.csv", str(caught.value))
+    assert command is not None
+    subprocess.run(command[0], shell=True, cwd=tmp_path, check=True)
+    assert (tmp_path / "all.csv").read_text() == "a,y\n0,0\n1,1\n2,0\n"
+    frame = re.search(r"dask\.dataframe\.read_csv\('(.*)'\)", str(caught.value))
+    assert frame is not None
+    assert len(dd.read_csv(frame[1])) == 3
+
+
+def test_parts_of_parquet_are_refused_with_what_reads_them(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": range(4), "y": [0, 1] * 2})
+    frame.to_parquet(tmp_path / "part.0.parquet")
+    with pytest.raises(InputError, match=r"1 file such as part\.0\.parquet; .*read_parquet\('"):
+        open_source(tmp_path)
 
 
 def test_archives_of_numpy_are_no_sheets(tmp_path: Path) -> None:

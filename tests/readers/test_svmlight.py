@@ -100,8 +100,14 @@ def test_a_known_width_gives_blocks_as_they_are(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("1 5:1\n", "index 5 occurs, but the 4 features are 1..4"),
-        ("1 0:1\n", "index 0 occurs, but the 4 features are 1..4"),
+        (
+            "# note\n1\n1 1:3 5:1\n",
+            "line 3: index 5 occurs, but the 4 features are 1..4; leave such features out",
+        ),
+        (
+            "1 0:1\n",
+            "line 1: index 0 occurs, but the 4 features are 1..4; count its indices from 1",
+        ),
     ],
 )
 def test_a_known_width_is_kept(text: str, said: str, tmp_path: Path) -> None:

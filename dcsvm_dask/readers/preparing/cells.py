@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import shlex
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+MINUS = "\u2212"
+"""The minus of typesetting, which spreadsheets and web pages write before negative numbers."""
 SHEET_ERRORS = ("#N/A", "#NA", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")
 """What spreadsheets write for a cell without a value."""
 MISSING_WORDS = (
@@ -24,6 +27,10 @@ LONG_WORD = 40
 """Characters from which on a cell is a sentence, not a word for no value."""
 COMMENT = "#"
 """What lines of comments begin with."""
+_DASH = re.compile(r"(?:^|[:$€£¥])([\u2010-\u2015\u2212\ufe58\ufe63\uff0d])\s?[\d.,]")
+"""What looks like a minus before a number."""
+WHOLE = re.compile(r"([+-]?\d+)(\.0*)?")
+"""Whole numbers without an exponent, of which float64 may not hold all digits."""
 FLAGS = (
     ("false", "true"), ("no", "yes"), ("f", "t"), ("n", "y"), ("off", "on"),
 )  # fmt: skip
@@ -45,6 +52,7 @@ such separators nobody writes it."""
 PARENTHESES = "()"
 """In the form of numbers: those in parentheses are negative, as accountants write them."""
 _IN_PARENTHESES = rf"^([{_SIGNS}]?)\s?\(\s?([{_SIGNS}]?\s?[\d.][^()]*?)\s?\)\s?([{_SIGNS}]?)$"
+_OTHER_MINUS = rf"^([{_SIGNS}]?\s?){MINUS}(\s?[{_SIGNS}]?\s?[\d.,])"
 _COMMA_OF_THREE = rf"^[+-]?[{_SIGNS}]?\s?[+-]?[1-9]\d{{0,2}},\d{{3}}\s?[{_SIGNS}]?$"
 _UNDER_THOUSAND = rf"^[+-]?[{_SIGNS}]?\s?[+-]?\d{{1,3}}\s?[{_SIGNS}]?$"
 _SIGNED = rf"^([+-]?)\s?[{_SIGNS}]?\s?([^{_SIGNS}]*?)\s?[{_SIGNS}]?$"
@@ -53,6 +61,23 @@ _SIGNED = rf"^([+-]?)\s?[{_SIGNS}]?\s?([^{_SIGNS}]*?)\s?[{_SIGNS}]?$"
 def empty_words(chosen: Sequence[str] | None) -> tuple[str, ...]:
     """Return what stands in cells without a value: nothing, and the chosen or the usual words."""
     return MISSING_WORDS if chosen is None else ("", *chosen)
+
+
+def hint_for_dash(word: str) -> str:
+    """Return that a dash before a number looks like a minus, for the end of a message.
+
+    Parameters
+    ----------
+    word : str
+        A cell, or a pair of svmlight text.
+
+    Returns
+    -------
+    str
+        Empty where the word has no such dash.
+    """
+    found = _DASH.search(word)
+    return "" if found is None else f"; its dash is U+{ord(found[1]):04X}, no minus: write -"
 
 
 def hint_for_words(
@@ -200,9 +225,13 @@ def doubtful_comma(words: Any) -> tuple[str | None, bool]:
 
 
 def with_minus(words: Any) -> Any:
-    """Return words with a minus for numbers in parentheses: (902.00) is -902.00."""
+    """Return words with a minus for numbers in parentheses, and for those with another minus.
+
+    (902.00) is -902.00.
+    """
     import pyarrow.compute as pc
 
+    words = pc.replace_substring_regex(words, pattern=_OTHER_MINUS, replacement=r"\1-\2")
     return pc.replace_substring_regex(words, pattern=_IN_PARENTHESES, replacement=r"-\1\2\3")
 
 
@@ -285,6 +314,17 @@ def _cast(cells: Any) -> NDArray[np.float64] | None:
         return filled(pc.cast(cells, pa.float64()))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
+
+
+def labels_of_decimals(column: Any) -> NDArray[Any]:
+    """Return decimal labels as numbers, or as strings where float64 does not hold all digits."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values = filled(pc.cast(column, pa.float64()))
+    if (np.abs(values) < 2.0**53).all():
+        return values
+    return np.array(pc.cast(column, pa.string()).to_pylist(), dtype=object)
 
 
 def filled(values: Any) -> NDArray[np.float64]:

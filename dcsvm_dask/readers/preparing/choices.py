@@ -35,6 +35,9 @@ class Choices:
     decimal : {".", ","}
     missing_words : tuple of str or None
         Words that mean a missing cell, beside an empty one; None: the usual ones.
+    not_plain : bool
+        Whether a text is known to have other cells than plain numbers, although its beginning has
+        not. No choice of users.
     """
 
     columns: tuple[str, ...] = ()
@@ -45,6 +48,7 @@ class Choices:
     dates: str | None = None
     decimal: str = "."
     missing_words: tuple[str, ...] | None = None
+    not_plain: bool = False
 
     @property
     def given(self) -> dict[str, Any]:

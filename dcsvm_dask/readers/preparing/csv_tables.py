@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.encoding import shown_encoding
+from dcsvm_dask.readers.extra_lines import hint_for_units, tail_of
 from dcsvm_dask.readers.files import read_top, text_blocks
 from dcsvm_dask.readers.preparing.cells import (
     COMMENT,
@@ -110,7 +111,8 @@ def read_text_head(
     try:
         top = [cell.strip(" \ufeff") for cell in next(reader)]
         lines_of_header = reader.line_num
-        second = next((row for row in reader if row and not is_comment(row[0])), [])
+        rows = (row for row in reader if row and not is_comment(row[0]))
+        second, *others = [*itertools.islice(rows, 3)] or [[]]
     except csv.Error as error:
         raise InputError(f"{path}: the first line is not a row of cells ({error})") from error
     if header is None:
@@ -118,7 +120,9 @@ def read_text_head(
         header = named or not any(_is_number(cell, decimal) for cell in top)
     trails = len(top) > 1 and not top[-1] and (not second or not second[-1].strip())
     count = len(top) - trails
-    if header and len(second) == len(top) + 1 and not second[-1].strip():
+    if header and all(
+        len(row) == len(top) + 1 and not row[-1].strip() for row in [second, *others]
+    ):
         trails = True  # after the cells of rows alone
     names = [cell or f"Unnamed: {k}" for k, cell in enumerate(top[:count])] if header else None
     skip = first + (lines_of_header if header else 0)
@@ -142,6 +146,11 @@ class CsvTable:
         Names that a header has.
     missing_words : sequence of str
         What stands in cells without a value.
+
+    Attributes
+    ----------
+    tail : bytes
+        The end of the text that `batches` has read.
     """
 
     is_text = True
@@ -156,7 +165,8 @@ class CsvTable:
         known: Sequence[str] | None = None,
         missing_words: Sequence[str] = MISSING_WORDS,
     ) -> None:
-        self.name, self._encoding, self.missing_words = path, encoding, list(missing_words)
+        self.name, self.encoding, self.missing_words = path, encoding, list(missing_words)
+        self.tail = b""
         text, codec = read_top(path, encoding)
         self._head = read_text_head(path, text, header, decimal, known)
         self.names, self.n_columns = self._head.names, self._head.n_columns
@@ -231,7 +241,7 @@ class CsvTable:
     def _blocks(self) -> Iterator[NDArray[np.uint8]]:
         """Yield whole records."""
         head, left = self._head, np.zeros(0, np.uint8)
-        for block, line in text_blocks(self.name, encoding=self._encoding):
+        for block, line in text_blocks(self.name, encoding=self.encoding):
             text = _kept(self.name, head, block, line, comments=head.comments)
             text = np.concatenate([left, text]) if len(left) else text
             end = end_of_records(text, head.delimiter)
@@ -239,10 +249,21 @@ class CsvTable:
             if len(left) > BLOCK_BYTES:
                 break
             if _has_cells(text):
+                self.tail = tail_of(text)
                 yield text
         if _has_cells(left):
             line = max(line for line, _ in self._records())
             raise InputError(f"{self.name}, line {line}: {UNCLOSED}")
+
+    @property
+    def skip_lines(self) -> int:
+        """Number of lines before the first row."""
+        return self._head.skip_lines
+
+    @property
+    def delimiter(self) -> str:
+        """Character between cells."""
+        return self._head.delimiter
 
     def where(self, row: int) -> str:
         """Return the line of a row."""
@@ -254,10 +275,15 @@ class CsvTable:
         found = next(itertools.islice(self._records(), row, None), (0, []))[1]
         return found[column] if column < len(found) else ""
 
+    def line_of(self, wanted: Sequence[str]) -> int | None:
+        """Return the first line with certain cells; None where no row has them."""
+        rows = ((line, [cell.strip() for cell in cells]) for line, cells in self._records())
+        return next((line for line, cells in rows if cells == list(wanted)), None)
+
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the first line and the cells of each row."""
         head = self._head
-        text = _Text(self.name, self._encoding, head, comments=False)
+        text = _Text(self.name, self.encoding, head, comments=False)
         lines = io.TextIOWrapper(io.BufferedReader(text), "utf-8", newline="\n")
         reader = csv.reader(lines, delimiter=head.delimiter)
         while True:
@@ -284,8 +310,10 @@ class CsvTable:
                 is_few = len(cells) < columns
                 count = "fewer" if is_few else "more"
                 remedy = TOO_FEW_REMEDY if is_few else TOO_MANY_REMEDY
-                where = f"{self.name}, line {line}"
-                return InputError(f"{where}: {count} than {columns} cells; {remedy}")
+                said = f"{count} than {columns} cells; {remedy}"
+                if self.names is not None and line == self.skip_lines + 1:
+                    said += hint_for_units("".join(cells), f"line {line}")
+                return InputError(f"{self.name}, line {line}: {said}")
         return InputError(f"{self.name}: a line has {wrong[0]} cells, not {columns}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 NA = "NA"
 NA_SHARE = 0.05
 """Share of cells from which on NA may be a category."""
+_QUANTITY = re.compile(r"[<>~]?\s?[+-]?\d+([.,]\d+)?(\s?/\s?\d+|\s?[^\W\d_]{1,5}[²³]?)")
+"""Numbers with a unit, and fractions."""
+LEAST_QUANTITIES = 8
+"""Different ones from which on these are hardly categories."""
 SHOWN = 3
 """Groups of words that a message names."""
 
@@ -80,6 +85,7 @@ def doubts(
         for encoder in encoders
         for text in (
             _alike(encoder),
+            _of_units(encoder, known[encoder.name]),
             _of_dates(encoder, known[encoder.name]),
             _of_na(encoder, na),
             None if comma_separated else _of_commas(encoder, known[encoder.name]),
@@ -91,13 +97,13 @@ def doubts(
 def spelled_alike(words: Iterable[Any]) -> str | None:
     """Return the words that differ only by case, blanks or Unicode form, for a message.
 
-    An accented letter is one code point or two, and looks the same. None without any such words.
+    An accented letter is one code point or two, and looks the same, as a word does with a space of
+    no width. None without any such words.
     """
     groups = defaultdict(list)
     for word in words:
         if isinstance(word, str):
-            composed = unicodedata.normalize("NFC", word)
-            groups["".join(composed.split()).casefold()].append(word)
+            groups["".join(_seen(word).split()).casefold()].append(word)
     alike = [" and ".join(_told_apart(group)) for group in groups.values() if group[1:]]
     more = f" and {len(alike) - SHOWN:,} more" if len(alike) > SHOWN else ""
     return ", ".join(alike[:SHOWN]) + more if alike else None
@@ -105,8 +111,14 @@ def spelled_alike(words: Iterable[Any]) -> str | None:
 
 def _told_apart(words: Sequence[str]) -> list[str]:
     """Return words for a message, with escapes where they would look the same."""
-    same = len({unicodedata.normalize("NFC", word) for word in words}) < len(words)
+    same = len({_seen(word) for word in words}) < len(words)
     return [ascii(word) if same else repr(word) for word in sorted(words)]
+
+
+def _seen(word: str) -> str:
+    """Return a word as it is seen: accents as one code point, without characters of no width."""
+    composed = unicodedata.normalize("NFC", word)
+    return "".join(letter for letter in composed if unicodedata.category(letter) != "Cf")
 
 
 def _alike(encoder: Encoder) -> str | None:
@@ -116,6 +128,24 @@ def _alike(encoder: Encoder) -> str | None:
     return (
         f"the column {encoder.name!r} has categories that differ only by case, blanks or Unicode "
         f"form: {alike}; write them alike where they mean the same"
+    )
+
+
+def _of_units(encoder: Encoder, facts: ColumnFacts) -> str | None:
+    """Return that categories are numbers with units, or fractions; None where they are not.
+
+    The user may have said that they are categories.
+    """
+    words = encoder.words
+    if encoder.kind != ONE_HOT or facts.as_words or len(words) < LEAST_QUANTITIES:
+        return None
+    numbers = {re.sub(r"[^\d.,/]", "", word) for word in words}
+    if 2 * len(numbers) < len(words) or not all(map(_QUANTITY.fullmatch, words)):
+        return None
+    return (
+        f"the categories of the column {encoder.name!r}, such as {words[0]!r}, are {len(words):,} "
+        "numbers with units or fractions, of which no order is learned; write them as plain "
+        "numbers of one unit where they are quantities"
     )
 
 

@@ -233,13 +233,21 @@ class Encoder:
         if wrong.any():
             row = _first(wrong, codes)
             word = shown(cells[row if codes is None else int(codes[row])])
-            raise BadCellError(row, self.name, f"{what}: {word}{_of_mark(word, decimal)}")
+            raise BadCellError(row, self.name, f"{what}: {word}{hint_for_mark(word, decimal)}")
 
 
-def _of_mark(word: str, decimal: str) -> str:
-    """Return that numbers have another mark before their decimals than those of the training."""
+def hint_for_mark(word: str, decimal: str) -> str:
+    """Return that numbers have another mark before their decimals than those of the training.
+
+    Parameters
+    ----------
+    word : str
+        A cell in quotation marks.
+    decimal : {".", ",", ""}
+        The mark of the training table; "" where it has none.
+    """
     other = {".": ",", ",": "."}.get(decimal)
-    if other is None or not re.fullmatch(rf"'[+-]?\d*[{other}]\d+'", word):
+    if other is None or not re.fullmatch(rf"'[+-]?[\d{decimal}]*[{other}]\d+'", word):
         return ""
     mark = {".": "points", ",": "commas"}[decimal]
     return f"; the training table has decimal {mark}: write those of other tables alike"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,10 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.preparing.cells import (
-    filled,
     in_parentheses,
     is_date,
     is_number,
+    labels_of_decimals,
     numbers_of,
 )
 from dcsvm_dask.readers.preparing.words import different
@@ -37,7 +38,7 @@ def label_values(given: Any, decimal: str, name: str) -> NDArray[Any]:
     import pyarrow as pa
 
     if pa.types.is_decimal(given.type):
-        return filled(given.cast(pa.float64()))
+        return labels_of_decimals(given)
     if is_number(given.type):
         return np.asarray(given.to_numpy(zero_copy_only=False))
     if is_date(given.type):
@@ -53,11 +54,14 @@ def _of_words(cells: Any, decimal: str) -> NDArray[Any]:
         return np.array(words, dtype=object)
     if decimal == ",":
         values, wrong, sign = numbers_of(cells, ",")
-        return np.array(words, dtype=object) if wrong.any() or sign else values
-    try:
-        numbers = [float("nan" if "_" in word else word) for word in words]
-    except ValueError:
-        return np.array(words, dtype=object)
-    values = np.array(numbers)
+        if wrong.any() or sign:
+            return np.array(words, dtype=object)
+    else:
+        try:
+            values = np.array([float("nan" if "_" in word else word) for word in words])
+        except ValueError:
+            return np.array(words, dtype=object)
     exact = np.isfinite(values).all() and (np.abs(values) < 2.0**53).all()
+    if not exact and decimal == ",":
+        words = [re.sub(r"^([+-]?\d+),0*$", r"\1", word) for word in words]
     return values if exact else np.array(words, dtype=object)

@@ -16,6 +16,7 @@ from dcsvm_dask.readers.preparing.cells import (
     PARENTHESES,
     doubtful_comma,
     flags_in,
+    hint_for_dash,
     in_parentheses,
     is_date,
     is_text,
@@ -59,6 +60,11 @@ _UNITS = re.compile(_SIGNS.pattern + r"\s?[^\W\d_]{0,4}")
 """Those, or numbers with a unit; some codes look like these."""
 _DATES = re.compile(r"\d{1,4}([-/. ])(\d{1,2}|[A-Za-z]{3,9})\1\d{1,4}\b.*")
 """What looks like dates, perhaps with times."""
+_DECIMAL = re.compile(r"[+-]?\d*\.\d+")
+MANY_DECIMALS = 10
+"""Distinct decimals from which on a column is one of numbers, whatever else it holds."""
+_TIMES = re.compile(r"-?\d{1,3}:\d{2}(:\d{2}([.,]\d+)?)?(\s?[AaPp]\.?[Mm]\.?)?")
+"""Times of the day and durations."""
 MOST_WORDS = 100_000
 """Distinct words of a column that are counted."""
 SMALL_NUMBER = 100
@@ -84,7 +90,7 @@ class ColumnFacts:
         self, name: str, *, as_words: bool, decimal: str, keeps: bool, is_text: bool = False
     ) -> None:
         self.name, self._is_text = name, is_text
-        self._as_words, self._decimal, self._keeps = as_words, decimal, keeps
+        self.as_words, self._decimal, self._keeps = as_words, decimal, keeps
         self.n_missing, self.n_wrong, self.n_numbers = 0, 0, 0
         self.first_missing: int | None = None
         self.first_wrong: tuple[int, str] | None = None
@@ -115,7 +121,7 @@ class ColumnFacts:
             self._note_missing(missing_of(column), rows)
             self.typed_date = True
             self._look_at_dates(column, np.ones(len(column), np.int64))
-        elif self._as_words or is_text(column.type):
+        elif self.as_words or is_text(column.type):
             self._look_at_words(column, rows)
         else:
             numbers, _, _ = numbers_of(column, self._decimal)
@@ -129,7 +135,7 @@ class ColumnFacts:
         import pyarrow as pa
 
         words, codes, counts = different(column)
-        if self._as_words:
+        if self.as_words:
             self._note_missing(np.asarray(words.is_null())[codes], rows)
             self._count(words, counts)
             return
@@ -184,6 +190,12 @@ class ColumnFacts:
             self.n_missing += int(missing.sum())
             if self.first_missing is None:
                 self.first_missing = int(rows[np.flatnonzero(missing)[0]])
+
+    def only_word_in(self, row: int) -> str | None:
+        """Return the cell of a row, where it is the only one that is no number; else None."""
+        if self.n_wrong != 1 or self.first_wrong is None or self.first_wrong[0] != row:
+            return None
+        return self.first_wrong[1][1:-1]  # without its quotation marks
 
     @property
     def is_empty(self) -> bool:
@@ -309,17 +321,24 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
     comma = None if clear else _with_comma(facts.words)
     if comma is not None:
         raise InputError(
-            f"the column {name!r} holds numbers with decimal commas, such as {comma!r}: give "
+            f"the column {name!r} holds numbers with decimal commas, such as {comma!r}"
+            f"{_beside(facts.words)}: give "
             f"--decimal , (in Python decimal=','), or --one-hot {_quoted(name)} where these are "
             "categories"
         )
     # Beside words (1) may be a word, too.
-    if facts.n_numbers - facts.n_parentheses >= facts.n_wrong or commas or numeric:
+    mostly = facts.n_numbers - facts.n_parentheses >= facts.n_wrong
+    if mostly or commas or numeric or _has_decimals(facts):
         if word == repr(name):
             raise BadCellError(row, name, HEADER_AGAIN)
         hint = ""
-        if mixed:
+        flags = flags_in([one for one in facts.words if not any(map(str.isdigit, one))])
+        if flags is not None:
+            hint = "; write yes and no as 1 and 0 in all rows"
+        elif mixed:
             hint = f"; the column has {facts.point}, too: write all decimals with the same mark"
+        elif dash := hint_for_dash(word.strip("'")):
+            hint = dash
         elif commas:
             hint = "; give --decimal , where a comma begins the decimals"
         elif any(map(str.isdigit, word)):
@@ -327,15 +346,22 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
                 "; write it as a number, or where such cells are categories give --one-hot "
                 f"{_quoted(name)}"
             )
-        words = () if commas or any(map(str.isdigit, word)) else tuple(facts.words)
+        is_value = flags is not None or commas or any(map(str.isdigit, word))
+        words = () if is_value else tuple(facts.words)
         raise BadCellError(row, name, f"is not a number: {word}{hint}", words)
     dotted = all(map(_DOTTED.fullmatch, facts.words))
     signed = not dotted and all(map(_SIGNS.fullmatch, facts.words))
     few = not facts.has_many and len(facts.words) <= MANY_CATEGORIES
-    if choices.auto and few and not signed:
+    if choices.auto and few and not signed and not _are_times(facts.words):
         return _one_hot(facts, fill, shows)
     units = not dotted and all(map(_UNITS.fullmatch, facts.words))
     raise InputError(f"the column {name!r} {_needs(facts, numeric=signed or units)}")
+
+
+def _has_decimals(facts: ColumnFacts) -> bool:
+    """Return whether most words of a column are decimals, whatever word most of its cells have."""
+    decimals = sum(map(bool, map(_DECIMAL.fullmatch, facts.words)))
+    return decimals >= MANY_DECIMALS and decimals >= 0.8 * len(facts.words)
 
 
 def _with_comma(words: Iterable[str]) -> str | None:
@@ -351,6 +377,19 @@ def _with_comma(words: Iterable[str]) -> str | None:
     return decimal[0] if decimal and 2 * len(found) > len(every) else None
 
 
+def _beside(words: Iterable[str]) -> str:
+    """Return that a column has words, too, beside numbers with decimal commas; else ""."""
+    import pyarrow as pa
+
+    every = pa.array(list(words), pa.string())
+    others = every.filter(pa.array(numbers_of(every, ",")[1]))
+    return f", beside words, such as {shown(others[0])}" if len(others) else ""
+
+
+def _are_times(words: Iterable[str]) -> bool:
+    return all(map(_TIMES.fullmatch, words))
+
+
 def _needs(facts: ColumnFacts, *, numeric: bool) -> str:
     """Return what a column of words holds, and what must be chosen for it."""
     name, sample = _quoted(facts.name), repr(next(iter(facts.words))[:40])
@@ -360,6 +399,12 @@ def _needs(facts: ColumnFacts, *, numeric: bool) -> str:
             f"give --drop {name}, or where they are categories --one-hot {name}"
         )
     held = f"{_counted(facts)}, such as {sample}"
+    if _are_times(facts.words):
+        return (
+            f"holds times or durations without a date ({held}), which are not read: write them as "
+            f"numbers, such as minutes, or give --drop {name}, or where they are categories "
+            f"--one-hot {name}"
+        )
     if all(map(_DATES.fullmatch, facts.words)):
         return (
             f"holds what may be dates, of a form that is not read ({held}): write them as "

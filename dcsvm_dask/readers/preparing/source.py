@@ -37,7 +37,14 @@ from dcsvm_dask.readers.preparing.learning import (
 )
 from dcsvm_dask.readers.preparing.preparation import ColumnPreparation
 from dcsvm_dask.readers.preparing.raw import RawTable
-from dcsvm_dask.readers.preparing.refusals import LISTED, check_types, further_columns, refused
+from dcsvm_dask.readers.preparing.refusals import (
+    LISTED,
+    check_extra_lines,
+    check_types,
+    further_columns,
+    hint_for_category,
+    refused,
+)
 from dcsvm_dask.readers.preparing.words import coded, different, tidy
 from dcsvm_dask.readers.source import NO_LABEL_REMEDY, Block, finish_block
 
@@ -228,6 +235,7 @@ class PreparedSource:
             start += n
         if not start:
             raise InputError(f"{self.name}: empty: it holds no rows")
+        self._n_rows = start
         return facts
 
     @staticmethod
@@ -238,6 +246,8 @@ class PreparedSource:
 
     def _learn_from(self, facts: list[ColumnFacts]) -> None:
         choices = self._choices
+        if isinstance(self.table, CsvTable):
+            check_extra_lines(self.table, facts, self._n_rows)
         encoders, errors, wrong, words = [], list[str](), list[str](), dict[str, None]()
         if self._no_label is not None:
             errors.append(self._without_label(self._no_label))
@@ -288,6 +298,7 @@ class PreparedSource:
         self._described()
 
     _na: NaCells
+    _n_rows = 0
     _no_label: int | None = None
     _copy: CopiedBatches | None = None
 
@@ -333,7 +344,7 @@ class PreparedSource:
                 parts = [kept[wanted.index(k)] for k in used]
                 values, is_fine = made.apply(parts, self.cells, single=single)
             except BadCellError as error:
-                raise refused(self.table, error, int(rows[error.row])) from error
+                raise refused(self.table, error, int(rows[error.row]), learned=True) from error
             if not is_fine:
                 values = finish_block(values, self.name, passed, made.features)
             single = values.dtype == np.float32  # probably also in the following blocks
@@ -396,7 +407,12 @@ class PreparedSource:
         return label_values(given, made.decimal, self.name)
 
     def _without_label(self, row: int) -> str:
-        return f", {self.table.where(row)}: the label is empty; {NO_LABEL_REMEDY}"
+        said = f", {self.table.where(row)}: the label is empty"
+        if isinstance(self.table, CsvTable) and self._label is not None:
+            word = self.table.cell(row, self._label).strip()
+            if word:
+                return f"{said} ({word!r}); {NO_LABEL_REMEDY}{hint_for_category(word, 'class')}"
+        return f"{said}; {NO_LABEL_REMEDY}"
 
     def _without_missing(
         self, batch: list[Any], rows: NDArray[np.int64]

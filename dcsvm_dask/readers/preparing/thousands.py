@@ -35,7 +35,7 @@ def thousands_doubts(source: Source, features: Sequence[int]) -> list[str]:
         Features with whole numbers and others. Their text is read again, of most columns up to the
         end of its first block.
     """
-    return _sentences(_columns(source, features))
+    return _sentences(columns_of_text(source, features))
 
 
 def thousands_doubts_of_target(source: Source, targets: NDArray[np.float64]) -> list[str]:
@@ -101,8 +101,11 @@ def _table(source: Source) -> CsvTable | None:
         return None
 
 
-def _columns(source: Source, features: Sequence[int]) -> Iterator[tuple[CsvTable, str, int]]:
-    """Yield the table, the name and the position of each feature's column."""
+def columns_of_text(source: Source, features: Sequence[int]) -> Iterator[tuple[CsvTable, str, int]]:
+    """Yield the table, the name and the position of the column of each feature that is its number.
+
+    There are none for sources that are no delimited text with names.
+    """
     table = _table(source)
     if table is None:
         return

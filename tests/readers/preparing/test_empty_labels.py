@@ -62,3 +62,25 @@ def test_a_column_without_any_value_is_said_beside_it(source: Path, tmp_path: Pa
 def test_labels_of_rows_that_are_dropped_may_be_empty(source: Path, tmp_path: Path) -> None:
     data = api.ingest(source, tmp_path / "d.zarr", label="job", one_hot="auto", missing="drop")
     assert data.n_rows == 3
+
+
+def test_a_word_that_counts_as_empty_is_shown(source: Path, tmp_path: Path) -> None:
+    source.write_text(TABLE.replace("Ulm,2100,", "Ulm,2100,NA"))
+    label = lines(source, tmp_path, one_hot="auto", missing="median")[0]
+    assert label.startswith(", line 4: the label is empty ('NA'); leave rows without one out")
+    assert "if 'NA' is a class, name the words of empty cells without it: --missing-words" in label
+
+
+def test_yes_and_no_in_two_ways(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,job\n" + "True,1,no\n0,2,no\n1,3,yes\nFalse,4,no\n" * 3)
+    (said,) = lines(path, tmp_path)
+    assert said == (
+        ", line 2: column 1 ('a') is not a number: 'True'; write yes and no as 1 and 0 in all rows"
+    )
+
+
+def test_two_byte_order_marks(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("\ufeff\ufeffa,b,y\n1,2,0\n2,3,1\n4,5,1\n", encoding="utf-8")
+    assert api.ingest(path, tmp_path / "d.zarr").feature_names == ["a", "b"]

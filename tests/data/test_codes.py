@@ -1,0 +1,115 @@
+"""Columns of numbers that are codes or dates are warned of; ordinary numbers are not."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dcsvm_dask.data.ingest import ingest
+from dcsvm_dask.errors import InputError
+
+N = 60
+RNG = np.random.default_rng(0)
+CODES = [f"{code:05d}" for code in RNG.integers(501, 99_999, N).tolist()]
+DATES = pd.Timestamp("2020-01-20") + pd.to_timedelta(RNG.integers(0, 700, N), "D")
+DAYS = DATES.strftime("%Y%m%d")
+Y = np.array(["yes", "no"])[RNG.integers(0, 2, N)]
+
+
+def warned(folder: Path, columns: dict[str, Any], kind: str = "csv", **how: Any) -> list[str]:
+    frame = pd.DataFrame({"height": RNG.normal(size=N).round(3), **columns, "y": Y})
+    source: Any = folder / "t.csv"
+    frame.to_csv(source, index=False)
+    if kind != "csv":
+        source = pd.read_csv(source)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        data = ingest(source, folder / "d.zarr", label="y", overwrite=True, **how)
+    return [text.partition(": ")[2] for text in data.warnings]
+
+
+@pytest.mark.parametrize("word", [False, True])
+def test_leading_zeros(word: bool, tmp_path: Path) -> None:
+    columns = {"branch no": CODES, **({"c": RNG.choice(["u", "v"], N)} if word else {})}
+    how = {"one_hot": "auto"} if word else {}
+    (said,) = warned(tmp_path, columns, **how)
+    assert said.startswith("the numbers of the column 'branch no', such as '0")
+    assert "where these are codes, give --one-hot 'branch no', or leave it out" in said
+    one_hot = ["branch no", *(["auto"] if word else [])]
+    assert warned(tmp_path, columns, one_hot=one_hot) == []
+
+
+@pytest.mark.parametrize("name", ["zip", "ZIPCode", "zip_code", "PLZ", "home postcode"])
+def test_postal_codes_by_their_name(name: str, tmp_path: Path) -> None:
+    (said,) = warned(tmp_path, {name: [int(code) for code in CODES]}, "frame")
+    assert said.startswith(f"the numbers of the column {name!r} are codes by its name")
+
+
+@pytest.mark.parametrize("kind", ["csv", "frame"])
+def test_dates_that_are_numbers(kind: str, tmp_path: Path) -> None:
+    (said,) = warned(tmp_path, {"day": DAYS, "seen": DAYS[::-1]}, kind)
+    assert said.startswith(f"the numbers of the columns 'day', 'seen', such as {DAYS[0]}, look")
+    written = f"{DAYS[0][:4]}-{DAYS[0][4:6]}-{DAYS[0][6:]}"
+    assert f"write them as {written} and give --dates parts" in said
+    days = pd.to_datetime(DAYS).strftime("%Y-%m-%d")
+    assert warned(tmp_path, {"day": days, "seen": days[::-1]}, dates="parts") == []
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        RNG.integers(0, 100_000, N),  # of different widths
+        [f"{value:03d}" for value in RNG.integers(0, 2, N) + 8 * RNG.integers(0, 99, N)],
+        RNG.integers(1950, 2030, N),
+        20_200_000 + 131 * RNG.integers(0, 100, N),
+        RNG.integers(19_000_101, 21_000_101, N),
+    ],
+)
+def test_ordinary_numbers(values: Any, tmp_path: Path) -> None:
+    assert [said for said in warned(tmp_path, {"paid": values}) if "numbers of" in said] == []
+
+
+@pytest.mark.parametrize("one_hot", [(), "auto"])
+@pytest.mark.parametrize("form", ["{:02d}:{}", "{:02d}:{}:05", "{}:{} PM", "{}:{}:07.5"])
+def test_times_without_a_date_are_refused(form: str, one_hot: Any, tmp_path: Path) -> None:
+    times = [form.format(1 + k % 12, 30) for k in range(N)]
+    with pytest.raises(InputError, match="'t' holds times or durations without a date"):
+        warned(tmp_path, {"t": times}, one_hot=one_hot)
+    warned(tmp_path, {"t": times}, one_hot=["t"])
+
+
+def test_decimal_commas_beside_words_are_both_named(tmp_path: Path) -> None:
+    cells = np.where(np.arange(N) % 9 == 4, "high", [f"{k},5" for k in range(N)])
+    with pytest.raises(InputError, match=r"decimal commas, such as '0,5', beside .* 'high': give"):
+        warned(tmp_path, {"a": cells}, one_hot="auto")
+
+
+def test_decimals_beside_a_frequent_word_are_no_categories(tmp_path: Path) -> None:
+    cells = np.where(np.arange(N) % 4, ">5", [f"{k / 8:.3f}" for k in range(N)])
+    with pytest.raises(InputError, match=r"column 2 \('a'\) is not a number: '>5'; write it as"):
+        warned(tmp_path, {"a": cells}, one_hot="auto")
+    assert warned(tmp_path, {"a": cells}, one_hot=["a"]) == []
+
+
+@pytest.mark.parametrize("form", ["{}.5K", "{} km", "{}/12", "<{}mg", "{}m²"])
+def test_categories_that_are_quantities(form: str, tmp_path: Path) -> None:
+    cells = [form.format(value) for value in RNG.integers(0, 12, N).tolist()]
+    (said,) = warned(tmp_path, {"a": cells}, one_hot="auto")
+    assert said.startswith("the categories of the column 'a', such as ")
+    assert said.endswith("write them as plain numbers of one unit where they are quantities")
+    assert warned(tmp_path, {"a": cells}, one_hot=["a"]) == []
+    few = [form.format(value) for value in RNG.integers(0, 3, N).tolist()]
+    assert warned(tmp_path, {"a": few}, one_hot="auto") == []
+
+
+def test_one_value_that_makes_all_others_equal(tmp_path: Path) -> None:
+    values = RNG.normal(size=N)
+    values[9] = -1e9
+    (said,) = warned(tmp_path, {"a": values})
+    assert said.startswith("the value -1e+09 of the column 'a' is so far from the others (")
+    assert warned(tmp_path, {"a": np.exp(3 * RNG.normal(size=N))}) == []

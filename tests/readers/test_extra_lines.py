@@ -1,0 +1,100 @@
+"""Lines that are no rows: units below the names, totals at the end."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dcsvm_dask.data.ingest import ingest
+from dcsvm_dask.errors import InputError
+
+N = 40
+RNG = np.random.default_rng(0)
+VALUES = enumerate(RNG.normal(size=(N, 2)).tolist())
+ROWS = [f"r{k},{a:.2f},{b:.3f},{'no' if k % 3 else 'yes'}" for k, (a, b) in VALUES]
+HOW: dict[str, Any] = {"label": "y", "drop": ["id"]}
+
+
+def written(folder: Path, *lines: str, separator: str = ",") -> Path:
+    path = folder / "t.csv"
+    path.write_text("\n".join(line.replace(",", separator) for line in lines) + "\n")
+    return path
+
+
+def said_of(path: Path, **how: Any) -> str:
+    """Return the one warning of an ingest that speaks of totals; "" where there is none."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        ingest(path, path.parent / "d.zarr", overwrite=True, **{**HOW, **how})
+    return "".join(str(one.message) for one in caught if "totals of" in str(one.message))
+
+
+@pytest.mark.parametrize(
+    "units", [",cm,kg,", ",[m],[s],[-]", "-,mm,m/s,", ",,kg,", "unit,cm,kg,class", ",°C,%,"]
+)
+@pytest.mark.parametrize("missing", ["refuse", "median"])
+def test_units_are_refused_by_one_sentence(units: str, missing: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "id,a,b,y", units, *ROWS)
+    with pytest.raises(InputError) as caught:
+        ingest(path, tmp_path / "d.zarr", missing=missing, **HOW)
+    assert str(caught.value).startswith(f"{path}, line 2: looks like a line of units (")
+    assert str(caught.value).endswith("; delete it (sed 2d FILE > NEW)")
+    assert "\n" not in str(caught.value)
+    assert ingest(written(tmp_path, "id,a,b,y", *ROWS), tmp_path / "d.zarr", **HOW).n_rows == N
+
+
+@pytest.mark.parametrize("units", [",cm,kg,,", ",cm"])
+def test_units_with_another_number_of_cells(units: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "id,a,b,y", units, *ROWS, separator=";")
+    with pytest.raises(InputError, match=r"line 2: .* than 4 cells; .*where line 2 holds units"):
+        ingest(path, tmp_path / "d.zarr", **HOW)
+
+
+def test_units_between_blanks(tmp_path: Path) -> None:
+    path = written(tmp_path, "id,a,b,y", "-,cm,kg,c", *ROWS, separator=" ")
+    with pytest.raises(InputError, match=r"line 2: .*'cm'.*where line 2 holds units, delete it"):
+        ingest(path, tmp_path / "d.zarr", label="y", drop=["id"])
+
+
+def test_a_word_in_the_first_row_is_no_unit(tmp_path: Path) -> None:
+    rows = ["r,1,unknown,no", *ROWS]
+    with pytest.raises(InputError, match=r"line 2: column 3 \('b'\).*--missing-words"):
+        ingest(written(tmp_path, "id,a,b,y", *rows), tmp_path / "d.zarr", **HOW)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("total", ["Total,9,9,40", "Gesamt:,9,9,no", "r,9,9,Sum", '"Summe",9,9,no'])
+def test_totals_are_warned_of_by_their_line(total: str, separator: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "id,a,b,y", *ROWS, total, "", separator=separator)
+    said = said_of(path)
+    assert said.startswith(f"{path}: line {N + 2} looks like a row of totals of those above it (")
+    assert said.endswith("; delete it where it is no row")
+    assert said_of(path, one_hot=["id"], drop=[]) == said
+
+
+@pytest.mark.parametrize("total", ["r,Total,9,no", "r,9,Sum,"])
+@pytest.mark.parametrize("missing", ["refuse", "median"])
+def test_totals_among_numbers_are_refused(total: str, missing: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "id,a,b,y", *ROWS, total)
+    with pytest.raises(InputError, match=f"line {N + 2}: looks like a row of totals.*; delete it$"):
+        ingest(path, tmp_path / "d.zarr", missing=missing, **HOW)
+
+
+def test_a_category_that_rows_above_have_is_no_total(tmp_path: Path) -> None:
+    path = written(tmp_path, "id,a,b,y", "Total,1,2,no", *ROWS, "Total,9,9,no")
+    assert said_of(path) == ""
+    path = written(tmp_path, "id,a,b,Total", "r,1,2,no", *ROWS, "Total,9,9,no")
+    assert said_of(path, label="Total") != ""
+
+
+def test_a_header_that_is_repeated_among_words(tmp_path: Path) -> None:
+    rows = [f"{'uv'[k % 2]},{'st'[k % 3 % 2]},{'pq'[k % 5 % 2]}" for k in range(N)]
+    path = written(tmp_path, "c,d,y", *rows[:20], "c,d,y", *rows[20:])
+    with pytest.raises(InputError, match="line 22: repeats the header; delete it"):
+        ingest(path, tmp_path / "d.zarr", label="y", one_hot="auto")
+    path = written(tmp_path, "c,d,y", "c,s,p", "u,d,q", *rows)  # categories that are called so
+    assert ingest(path, tmp_path / "d.zarr", label="y", one_hot="auto").n_rows == N + 2
