@@ -49,8 +49,6 @@ _WORTH = 3
 _STAGNANT = 0.5
 # Rounds in a row that may end no nearer to the answer.
 _STALLS = 20
-# Rows up to which sets have float64 matrices after float32 has led to a standstill.
-_FLOAT64_ROWS = 2048
 
 
 def solve_decomposition(
@@ -172,7 +170,7 @@ class _Decomposition:
         self.memory = MatrixMemory(min(size, len(self.beta))) if memory is None else memory
         self.scratch = Scratch()
         self.in_float64 = False
-        """Whether matrices of small sets are in float64, where float32 has led nowhere."""
+        """Whether matrices of sets are in float64, as far as there is room."""
 
     def start(self, *, known: bool, bias: float | None) -> None:
         """Find the gradient at the start; `known`: one that was given needs no linear term."""
@@ -227,7 +225,7 @@ class _Decomposition:
                 fallen += fall
                 idle = 0 if fallen > most + noise or violation < least else idle + 1
                 least, most = min(least, violation), max(most, fallen)
-                if idle == _STALLS and len(active) <= _FLOAT64_ROWS and not self.in_float64:
+                if idle == _STALLS and not self.in_float64 and self._has_float64(len(active)):
                     self.in_float64, idle = True, 0
                 if callback is not None:
                     going = not callback(n_iter, violation)
@@ -282,14 +280,14 @@ class _Decomposition:
         part = len(rows) < len(active)
         enough = max(0.5 * target, _INNER * violation if part else 0.0)
         how: dict[str, Any] = {"least": 1e-3 * self.budget, "threads": self.threads}
-        if self.in_float64 and len(rows) <= _FLOAT64_ROWS:
-            K, values = counted_kernel_matrix(self.kernel, self.X[rows], dtype=np.float64, **how)
-            found = self._solve_set(K, dual, rows, enough, target, limit)
+        memory = self.memory.take()
+        if self.in_float64 and self._has_float64(len(rows)):
+            how |= {"dtype": np.float64, "memory": memory[: 2 * len(rows) ** 2].view(np.float64)}
         else:
-            memory = self.memory.take()
-            K, values = counted_kernel_matrix(self.kernel, self.X[rows], memory=memory, **how)
-            found = self._solve_set(K, dual, rows, enough, target, limit)
-            self.memory.give_back(memory)
+            how["memory"] = memory
+        K, values = counted_kernel_matrix(self.kernel, self.X[rows], **how)
+        found = self._solve_set(K, dual, rows, enough, target, limit)
+        self.memory.give_back(memory)
         self.values += values
         self.fallbacks += found.fallbacks
         step = np.zeros_like(beta)
@@ -298,10 +296,17 @@ class _Decomposition:
         beta[rows] = found.beta
         self.F[active] += self._product(step, active) + self._ridge(step, active)
         mean += 0.5 * self.F[rows]
+        # What its float32 values are off by alone is more than the set was to be solved to.
+        if float(np.abs(self.F[rows] - found.gradient).max()) > enough:
+            self.in_float64 = True
         fall = -float(step[rows] @ mean)
         if dual.epsilon is not None:
             fall -= float(dual.epsilon @ longer)
         return found.n_iter, fall
+
+    def _has_float64(self, rows: int) -> bool:
+        """Return whether a matrix of so many rows has room in float64, where others are float32."""
+        return 2 * rows**2 <= self.memory.rows**2
 
     def _solve_set(
         self,

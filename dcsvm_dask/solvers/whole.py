@@ -395,6 +395,7 @@ class _Whole:
             max_iter=self.left,
             solved=self._tell_set,
             memory=self.memory,
+            inexact=_is_inexact(self.kernel, self.X, self.dual, self.tol),
             **self.how,
         )
         self._count(found.n_iter, found.kernel_values, found.fallbacks)

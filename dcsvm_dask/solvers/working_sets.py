@@ -40,6 +40,9 @@ FILL = 1.5
 # Nor does a set have more rows than so many times the present support vectors: where violators are
 # many and support vectors few, most of those only see the same few missing.
 GROWTH = 4
+# Rows whose f is compared with one in float64, where the rounding of kernel values could matter.
+SAMPLED = 64
+_EPSILON = float(np.finfo(np.float32).eps)
 # Ways in which a variable violates: it rises or falls, and is positive or negative.
 N_SIDES = 4
 # Sets after which the caller is to look at f from scratch, whatever is left.
@@ -79,12 +82,15 @@ def solve_working_sets(
     max_iter: int | None = None,
     solved: Callable[[int, dict[str, Any]], object] | None = None,
     memory: MatrixMemory | None = None,
+    inexact: bool = False,
 ) -> Reached:
     """Solve the dual problem by working sets of all free rows and all violators.
 
     Joachims (1998) with sets of thousands: each is solved by `solve_inner` with its kernel matrix
     in memory, then f of all rows follows from the changed variables. With the first set near to the
-    support vectors, a handful of sets is all it takes.
+    support vectors, a handful of sets is all it takes. Where variables are so large that float32
+    kernel values may be too inexact, a sample of f is computed in float64 after each set: at a
+    violation of its largest error sets end.
 
     Parameters
     ----------
@@ -113,6 +119,9 @@ def solve_working_sets(
         stops the solver.
     memory : MatrixMemory, optional
         Of `cap` rows, or as many as X has, for the matrices of the sets.
+    inexact : bool, default False
+        Whether float32 kernel values may be too inexact for the tolerance: then a set of all rows
+        is not solved to the end at once.
 
     Returns
     -------
@@ -121,7 +130,7 @@ def solve_working_sets(
     beta, f, chosen = beta.copy(), f.copy(), first
     resting = np.zeros(len(dual), dtype=np.bool_)
     sets = steps = values = fallbacks = 0
-    start, going = 0.0, True
+    start, error, going = 0.0, 0.0, True
     if memory is None:
         memory = MatrixMemory(min(max(cap, len(first)), len(dual)))
     matrix, scratch = KnownMatrix(kernel, X, memory, threads), Scratch()
@@ -137,7 +146,7 @@ def solve_working_sets(
             about |= {"objective": objective(beta, gradient, dual), "support": support}
             going = not solved(sets, about) and going
         left = None if max_iter is None else max(0, max_iter - steps)
-        if violation <= tol or sets >= MOST_SETS or left == 0 or not going:
+        if violation <= max(tol, error) or sets >= MOST_SETS or left == 0 or not going:
             return Reached(beta, f, sets, steps, values, fallbacks, matrix)
         if sets:
             offset = bias(gradient, beta, dual) if equality else 0.0
@@ -157,6 +166,7 @@ def solve_working_sets(
                 by_sign=size is not None,
             )
         K, values_of_set = matrix.of(chosen)
+        whole = len(chosen) == len(dual) and not inexact
         found = solve_inner(
             K,
             dual[chosen],
@@ -164,7 +174,7 @@ def solve_working_sets(
             beta=beta[chosen],
             gradient=gradient[chosen],
             equality=equality,
-            tol=inner_tol(violation, tol, whole=len(chosen) == len(dual), share=INNER_SHARE),
+            tol=inner_tol(violation, tol, whole=whole, share=INNER_SHARE),
             max_iter=left,
             scratch=scratch,
         )
@@ -178,9 +188,21 @@ def solve_working_sets(
         beta[chosen] = found.beta
         f[chosen] = dual[chosen].decision(found.gradient, found.beta)
         f[others] += change
+        if _EPSILON * float(K.diagonal().max()) * float(np.abs(beta).sum()) > tol:
+            error, sampled = _sampled_error(kernel, X, beta, f, chosen)
+            computed += sampled
         going = found.n_iter > 0
         sets, steps = sets + 1, steps + found.n_iter
         values, fallbacks = values + values_of_set + computed, fallbacks + found.fallbacks
+
+
+def _sampled_error(
+    kernel: Kernel, X: Rows, beta: Vector, f: Vector, rows: Index
+) -> tuple[float, int]:
+    """Return by how much f of some rows is off, by a sample; and the kernel values computed."""
+    some, support = rows[:: max(1, len(rows) // SAMPLED)], np.flatnonzero(beta)
+    exact, computed = kernel_product(kernel, X[some], X[support], beta[support], dtype=np.float64)
+    return float(np.abs(f[some] - exact).max(initial=0.0)), computed
 
 
 def inner_tol(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import make_classification
+from sklearn.svm import SVC
 
 from dcsvm_dask import solvers
 from dcsvm_dask.errors import InputError
@@ -146,6 +147,24 @@ def test_callback_can_stop(problem: Callable[[str], Any]) -> None:
     )
     assert not found.converged
     assert found.n_iter > 0
+
+
+def test_sets_whose_values_are_too_coarse_in_float32_are_solved_in_float64(digits: Any) -> None:
+    """Of large variables and kernel values: in float32 alone they take 4.6 million steps."""
+    X, label = digits
+    X = np.ascontiguousarray(X[:, :8], np.float32)  # the upper edge, of which one pixel says little
+    y, C, gamma = np.where(label % 2, 1.0, -1.0), 1000.0, 1.0 / (8 * X.var())
+    kernel = Kernel("poly", gamma=gamma, degree=3, coef0=0.0)
+    how: dict[str, Any] = {"equality": True, "working_size": len(y), "max_iter": 3_000_000}
+    found, _ = solve_decomposition(kernel, X, y, C, **how)
+    K = (gamma * (X.astype(np.float64) @ X.T.astype(np.float64))) ** 3
+    assert found.converged
+    assert violation_pair(y * (K @ (y * found.alpha)) - 1.0, found.alpha, y, C) <= 1e-3
+    svc = SVC(kernel="precomputed", C=C, tol=1e-3).fit(K, y)
+    alpha = np.zeros(len(y))
+    alpha[svc.support_] = np.abs(svc.dual_coef_[0])
+    theirs = 0.5 * (y * alpha) @ K @ (y * alpha) - alpha.sum()
+    assert found.objective <= theirs + 1e-6 * abs(theirs)
 
 
 def test_working_set_of_one_row_is_refused() -> None:

@@ -196,3 +196,18 @@ def test_the_first_set_is_what_is_expected_to_violate() -> None:
     expected = np.array([2.0, -0.05, -3.0, 0.5, -0.2])
     assert list(first_set(expected, 10)) == [0, 1, 3]
     assert list(first_set(expected, 2)) == [0, 3]
+
+
+def test_sets_end_where_float32_sees_no_further(digits: Any) -> None:
+    """What is left then, a sum of f in float64 tells; SMO alone would take millions of steps."""
+    X, label = digits
+    X = np.ascontiguousarray(X[:, :8], np.float32)
+    y, n, gamma = np.where(label % 2, 1.0, -1.0), len(X), 1.0 / (8 * X.var())
+    kernel, C = Kernel("poly", gamma=gamma, degree=3, coef0=0.0), np.full(n, 1000.0)
+    how: dict[str, Any] = {"alpha": np.zeros(n), "f": np.zeros(n), "equality": True, "tol": 1e-4}
+    found = solve_working_sets(kernel, X, y, C, first=np.arange(n), cap=n, inexact=True, **how)
+    exact = (gamma * (X.astype(np.float64) @ X.T.astype(np.float64))) ** 3 @ (y * found.alpha)
+    off = np.abs(found.f - exact).max()
+    assert off > 1e-3
+    assert violation_pair(y * found.f - 1.0, found.alpha, y, C) <= off
+    assert found.n_iter < 1_000_000
