@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from scipy import sparse
 
 from dcsvm_dask import api
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.estimators import LinearDCSVC, LinearDCSVR
 from dcsvm_dask.kernels.rows import largest_value
 from dcsvm_dask.solvers import solve_cutting
@@ -51,7 +52,10 @@ def test_the_largest_value_has_its_row_and_feature(as_csr: bool) -> None:
 )
 def test_a_run_does_not_begin(as_csr: bool, words: dict[str, Any], tmp_path: Path) -> None:
     X, y = rows()
-    api.ingest((sparse.csr_array(X) if as_csr else X, y), tmp_path / "data")
+    # Of arrays only features of sparse rows are looked at one by one.
+    warned = pytest.warns(DcsvmWarning, match="so far from the others")
+    with warned if as_csr else nullcontext():
+        api.ingest((sparse.csr_array(X) if as_csr else X, y), tmp_path / "data")
     said = rf"data/train: feature {FEATURE} of row {ROW} is -1e\+30; .* scale the features"
     with pytest.raises(InputError, match=said):
         api.train(
