@@ -56,6 +56,24 @@ class KnownMatrix:
             self._kernel, self._X[rows], threads=self._threads, memory=self._memory
         )
 
+    def has_float64(self, rows: int) -> bool:
+        """Return whether a matrix of so many rows has room in float64."""
+        return 2 * rows**2 <= len(self._memory)
+
+    def in_float64(self, rows: Index) -> tuple[NDArray[np.float64], int]:
+        """Return the matrix of the next set in float64, in the same memory, and its kernel values.
+
+        Parameters
+        ----------
+        rows : ndarray of int64, shape (m,)
+            As `has_float64` has them.
+        """
+        self.rows = np.empty(0, np.int64)
+        memory = self._memory[: 2 * len(rows) ** 2].view(np.float64)
+        return counted_kernel_matrix(
+            self._kernel, self._X[rows], dtype=np.float64, threads=self._threads, memory=memory
+        )
+
     def forget(self) -> None:
         """Let go of the memory."""
         if len(self._memory):

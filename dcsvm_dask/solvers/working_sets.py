@@ -89,8 +89,9 @@ def solve_working_sets(
     Joachims (1998) with sets of thousands: each is solved by `solve_inner` with its kernel matrix
     in memory, then f of all rows follows from the changed variables. With the first set near to the
     support vectors, a handful of sets is all it takes. Where variables are so large that float32
-    kernel values may be too inexact, a sample of f is computed in float64 after each set: at a
-    violation of its largest error sets end.
+    kernel values may be too inexact, a sample of f is computed in float64 after each set. At a
+    violation of its largest error f is summed from scratch in float64, and sets go on in float64 as
+    long as there is room for their matrix.
 
     Parameters
     ----------
@@ -130,7 +131,7 @@ def solve_working_sets(
     beta, f, chosen = beta.copy(), f.copy(), first
     resting = np.zeros(len(dual), dtype=np.bool_)
     sets = steps = values = fallbacks = 0
-    start, error, going = 0.0, 0.0, True
+    start, error, going, exact = 0.0, 0.0, True, False
     if memory is None:
         memory = MatrixMemory(min(max(cap, len(first)), len(dual)))
     matrix, scratch = KnownMatrix(kernel, X, memory, threads), Scratch()
@@ -146,8 +147,14 @@ def solve_working_sets(
             about |= {"objective": objective(beta, gradient, dual), "support": support}
             going = not solved(sets, about) and going
         left = None if max_iter is None else max(0, max_iter - steps)
-        if violation <= max(tol, error) or sets >= MOST_SETS or left == 0 or not going:
+        if violation <= tol or sets >= MOST_SETS or left == 0 or not going:
             return Reached(beta, f, sets, steps, values, fallbacks, matrix)
+        if violation <= error:
+            exact, error = True, 0.0
+            resting[:] = False
+            f, computed = _sums_in_float64(kernel, X, beta, slice(None), threads)
+            values += computed
+            continue
         if sets:
             offset = bias(gradient, beta, dual) if equality else 0.0
             centred, near = gradient + offset, dual
@@ -165,7 +172,9 @@ def solve_working_sets(
                 resting=resting,
                 by_sign=size is not None,
             )
-        K, values_of_set = matrix.of(chosen)
+        if exact and not matrix.has_float64(len(chosen)):
+            return Reached(beta, f, sets, steps, values, fallbacks, matrix)
+        K, values_of_set = matrix.in_float64(chosen) if exact else matrix.of(chosen)
         whole = len(chosen) == len(dual) and not inexact
         found = solve_inner(
             K,
@@ -183,12 +192,17 @@ def solve_working_sets(
         others = ~resting
         others[chosen] = False
         change, computed = kernel_product(
-            kernel, X[others], X[chosen[moved]], step[moved], threads=threads
+            kernel,
+            X[others],
+            X[chosen[moved]],
+            step[moved],
+            dtype=np.float64 if exact else np.float32,
+            threads=threads,
         )
         beta[chosen] = found.beta
         f[chosen] = dual[chosen].decision(found.gradient, found.beta)
         f[others] += change
-        if _EPSILON * float(K.diagonal().max()) * float(np.abs(beta).sum()) > tol:
+        if not exact and _EPSILON * float(K.diagonal().max()) * float(np.abs(beta).sum()) > tol:
             error, sampled = _sampled_error(kernel, X, beta, f, chosen)
             computed += sampled
         going = found.n_iter > 0
@@ -200,9 +214,20 @@ def _sampled_error(
     kernel: Kernel, X: Rows, beta: Vector, f: Vector, rows: Index
 ) -> tuple[float, int]:
     """Return by how much f of some rows is off, by a sample; and the kernel values computed."""
-    some, support = rows[:: max(1, len(rows) // SAMPLED)], np.flatnonzero(beta)
-    exact, computed = kernel_product(kernel, X[some], X[support], beta[support], dtype=np.float64)
+    some = rows[:: max(1, len(rows) // SAMPLED)]
+    exact, computed = _sums_in_float64(kernel, X, beta, some)
     return float(np.abs(f[some] - exact).max(initial=0.0)), computed
+
+
+def _sums_in_float64(
+    kernel: Kernel, X: Rows, beta: Vector, rows: Index | slice, threads: int = 1
+) -> tuple[Vector, int]:
+    """Return f of some rows, from scratch, and the kernel values computed."""
+    support = np.flatnonzero(beta)
+    sums, computed = kernel_product(
+        kernel, X[rows], X[support], beta[support], dtype=np.float64, threads=threads
+    )
+    return np.asarray(sums), computed
 
 
 def inner_tol(

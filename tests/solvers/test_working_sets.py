@@ -198,16 +198,18 @@ def test_the_first_set_is_what_is_expected_to_violate() -> None:
     assert list(first_set(expected, 2)) == [0, 3]
 
 
-def test_sets_end_where_float32_sees_no_further(digits: Any) -> None:
-    """What is left then, a sum of f in float64 tells; SMO alone would take millions of steps."""
+@pytest.mark.parametrize("has_room", [True, False])
+def test_where_float32_sees_no_further_sums_are_in_float64(has_room: bool, digits: Any) -> None:
+    """Of large variables and kernel values, of which float32 leaves f off by hundredths."""
     X, label = digits
     X = np.ascontiguousarray(X[:, :8], np.float32)
     y, n, gamma = np.where(label % 2, 1.0, -1.0), len(X), 1.0 / (8 * X.var())
     kernel, C = Kernel("poly", gamma=gamma, degree=3, coef0=0.0), np.full(n, 1000.0)
     how: dict[str, Any] = {"alpha": np.zeros(n), "f": np.zeros(n), "equality": True, "tol": 1e-4}
-    found = solve_working_sets(kernel, X, y, C, first=np.arange(n), cap=n, inexact=True, **how)
-    exact = (gamma * (X.astype(np.float64) @ X.T.astype(np.float64))) ** 3 @ (y * found.alpha)
-    off = np.abs(found.f - exact).max()
-    assert off > 1e-3
-    assert violation_pair(y * found.f - 1.0, found.alpha, y, C) <= off
-    assert found.n_iter < 1_000_000
+    first, cap = (np.arange(n), n) if has_room else (np.arange(0, n, 5), 400)
+    found = solve_working_sets(kernel, X, y, C, first=first, cap=cap, inexact=True, **how)
+    f = (gamma * (X.astype(np.float64) @ X.T.astype(np.float64))) ** 3 @ (y * found.alpha)
+    np.testing.assert_allclose(found.f, f, atol=1e-6)
+    violation = violation_pair(y * f - 1.0, found.alpha, y, C)
+    assert violation <= (1e-4 if has_room else 0.1)
+    assert found.n_iter < 5_000_000
