@@ -44,10 +44,15 @@ def test_leading_zeros(word: bool, tmp_path: Path) -> None:
     assert warned(tmp_path, columns, one_hot=one_hot) == []
 
 
-@pytest.mark.parametrize("name", ["zip", "ZIPCode", "zip_code", "PLZ", "home postcode"])
+@pytest.mark.parametrize("name", ["zip", "ZIPCode", "zip_code", "PLZ", "home postcode", "zip_no"])
 def test_postal_codes_by_their_name(name: str, tmp_path: Path) -> None:
     (said,) = warned(tmp_path, {name: [int(code) for code in CODES]}, "frame")
     assert said.startswith(f"the numbers of the column {name!r} are codes by its name")
+
+
+@pytest.mark.parametrize("name", ["zip_population", "Zip Code Income", "zip_size_bytes", "unzip"])
+def test_what_lies_at_postal_codes_is_no_code(name: str, tmp_path: Path) -> None:
+    assert warned(tmp_path, {name: [int(code) for code in CODES]}, "frame") == []
 
 
 @pytest.mark.parametrize("kind", ["csv", "frame"])
