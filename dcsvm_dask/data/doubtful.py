@@ -150,7 +150,13 @@ def _of_sample(
     low, high = survey.limits(rows.shape[1])
     others = [j for j in range(rows.shape[1]) if j not in named_values | of_dates]
     texts: list[str | None] = [
-        *outliers_warnings(rows[:, others], low[others], high[others], [shown[j] for j in others]),
+        *outliers_warnings(
+            rows[:, others],
+            low[others],
+            high[others],
+            [shown[j] for j in others],
+            is_all=is_all,
+        ),
         *sentinels_warnings(found, shown, how=how, is_all=is_all),
         *sentinel_dates_warnings(source, rows, is_text=is_text, is_all=is_all),
     ]

@@ -118,3 +118,15 @@ def test_one_value_that_makes_all_others_equal(tmp_path: Path) -> None:
     (said,) = warned(tmp_path, {"a": values})
     assert said.startswith("the value -1e+09 of the column 'a' is so far from the others (")
     assert warned(tmp_path, {"a": np.exp(3 * RNG.normal(size=N))}) == []
+
+
+def test_one_value_far_from_a_sample(tmp_path: Path) -> None:
+    n = 100_000
+    values, heavy = RNG.normal(size=n), RNG.pareto(0.7, n)
+    values[9], heavy[9] = -1e9, 1e12  # the others of a heavy tail are not only those of the sample
+    rows = np.column_stack([values, heavy])
+    frame = pd.DataFrame(rows, columns=["a", "heavy"]).assign(y=RNG.choice(["u", "v"], n))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        (said,) = ingest(frame, tmp_path / "d.zarr", label="y").warnings
+    assert "the value -1e+09 of the column 'a' is so far from the others (" in said
