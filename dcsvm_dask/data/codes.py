@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Sequence
 
@@ -21,6 +20,8 @@ LEAST_DIGITS = 4
 """Of codes: numbers of fewer digits are often written with zeros before them."""
 _POSTAL = ("zip", "zipcode", "postcode", "postalcode", "plz")
 _PAIRS = (("zip", "code"), ("postal", "code"), ("post", "code"))
+_OF_CODES = ("prefix", "number", "no", "nr", "id")
+"""Words after those; other ones, as in zip_population, tell of what lies there."""
 _FIRST, _LAST = 19000101, 21001231
 """Dates in the form 20200131 lie between these."""
 
@@ -102,8 +103,9 @@ def _with_zeros(source: Source, features: Sequence[int]) -> dict[str, str]:
 
 def _is_postal(name: str) -> bool:
     words = [word.lower() for word in words_of(name)]
-    pairs = itertools.pairwise(words)
-    return any(word in _POSTAL for word in words) or any(pair in _PAIRS for pair in pairs)
+    while words and words[-1] in _OF_CODES:
+        words.pop()
+    return bool(words) and (words[-1] in _POSTAL or tuple(words[-2:]) in _PAIRS)
 
 
 def _columns(names: Sequence[str]) -> str:

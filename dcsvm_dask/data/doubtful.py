@@ -59,6 +59,7 @@ def doubts_of(
     sample: RowSample | None,
     codes: Sequence[int] | None,
     y: Any,
+    to_end: bool,
 ) -> list[str]:
     """Return the warnings for the user.
 
@@ -81,13 +82,15 @@ def doubts_of(
         The class of each label; None of targets.
     y : LabelTable, TargetTable or SignTable
         What has read the labels or targets.
+    to_end : bool
+        Whether the last row of the source is among those that were read.
     """
     texts = [loss.warning(source.feature_names), _of_held_out(classes, counts, held_out)]
     if not hasattr(source, "about"):  # a data set was checked at its ingest
         texts = [*_of_features(source.feature_names, survey), *texts]
         if source.feature_names is not None:  # a table that people have written
             texts += getattr(source, "doubts", ())
-            texts += [_of_totals(source), _of_zeros(source, labels)]
+            texts += [_of_totals(source) if to_end else None, _of_zeros(source, labels)]
             texts += thousands_doubts(source, survey.mixed())
             texts += [_of_labels(labels), _of_flags(classes), _of_classes(classes, counts)]
             texts.append(_of_missing(labels, is_prepared=isinstance(source, PreparedSource)))
@@ -147,7 +150,13 @@ def _of_sample(
     low, high = survey.limits(rows.shape[1])
     others = [j for j in range(rows.shape[1]) if j not in named_values | of_dates]
     texts: list[str | None] = [
-        *outliers_warnings(rows[:, others], low[others], high[others], [shown[j] for j in others]),
+        *outliers_warnings(
+            rows[:, others],
+            low[others],
+            high[others],
+            [shown[j] for j in others],
+            is_all=is_all,
+        ),
         *sentinels_warnings(found, shown, how=how, is_all=is_all),
         *sentinel_dates_warnings(source, rows, is_text=is_text, is_all=is_all),
     ]
@@ -222,9 +231,9 @@ def _of_missing(labels: Sequence[Label], *, is_prepared: bool) -> str | None:
     found += [str(label) for label in numbers if looks_missing(label, numbers)]
     if not found:
         return None
-    are = "label means" if len(found) == 1 else "labels mean"
+    are, what = ("label means", "a class") if len(found) == 1 else ("labels mean", "classes")
     return (
-        f"the {are} no value in many tables, but became classes: {listed(found)}; where that is "
+        f"the {are} no value in many tables, but became {what}: {listed(found)}; where that is "
         "meant here, leave such rows out of the table"
     )
 

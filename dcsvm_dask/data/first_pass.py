@@ -43,6 +43,8 @@ class Scanned:
     survey: Survey
     sample: RowSample | None
     has_classes: bool
+    to_end: bool
+    """Whether the last row of the source is among those that were read."""
 
     @property
     def test_source(self) -> Any:
@@ -121,6 +123,7 @@ class FirstPass:
                 survey=survey,
                 sample=sample,
                 has_classes=self._has_classes,
+                to_end=self.rows[1] is None,
             )
 
     @property

@@ -291,6 +291,7 @@ def _about_source(
             sample=found.sample,
             codes=found.codes,
             y=y,
+            to_end=found.to_end,
         ),
         # A data set as the source has properties of its own source.
         **getattr(source, "about", {}),

@@ -15,6 +15,9 @@ LEAST_OTHERS = 5
 """Distinct other values: a column of fewer is one of categories."""
 FAR = 10.0
 """How many times wider than all other values the gap is to a value of any other form."""
+HEAVY = 100.0
+"""How many times wider all values of a sample are than most of them, where still greater ones are
+likely among all rows."""
 OUTLIER = 1e4
 """How many times wider than most other values the gap is to a value that is a mistake."""
 TEXT, CELLS, FEATURES = "text", "cells", "features"
@@ -193,6 +196,8 @@ def outliers_warnings(
     low: NDArray[np.float64],
     high: NDArray[np.float64],
     names: Sequence[str],
+    *,
+    is_all: bool,
 ) -> list[str]:
     """Return a sentence for each column with a value beside which all others are nearly equal.
 
@@ -204,6 +209,8 @@ def outliers_warnings(
         The least and the greatest value of each feature in all rows.
     names : sequence of str
         Of the features.
+    is_all : bool
+        Whether the sample is of all rows.
     """
     messages = list[str]()
     for j in range(rows.shape[1]) if len(rows) >= LEAST_ROWS else ():
@@ -211,6 +218,8 @@ def outliers_warnings(
         if len(inner) < 0.8 * len(rows) or np.unique(inner).size < LEAST_OTHERS:
             continue
         least, greatest = float(inner.min()), float(inner.max())
+        if not is_all and greatest - least > HEAVY * np.ptp(np.quantile(inner, [0.1, 0.9])):
+            continue
         value = max(low[j], high[j], key=lambda end: max(least - end, end - greatest))
         if max(least - value, value - greatest) > OUTLIER * (greatest - least):
             messages.append(

@@ -9,6 +9,8 @@ from pathlib import Path
 
 MOST_NAMES = 10_000
 """Names of a folder that are looked at."""
+HEAD_BYTES = 4096
+"""Of a file, in which a compressed one has a zero byte."""
 _READ = {
     (".csv", ".tsv", ".txt"): "csv",
     (".parquet", ".pq"): "parquet",
@@ -58,8 +60,19 @@ def no_pattern(path: str) -> str | None:
     found = sorted(glob.glob(str(Path(path).expanduser())))  # noqa: PTH207 - the path is a pattern
     if not found:
         return None
-    kind = next((kind for ends, kind in _READ.items() if found[0].lower().endswith(ends)), "csv")
-    return f"is a pattern of {len(found):,} files; give one file" + _joined(path, kind)
+    said = f"is a pattern of {len(found):,} files; give one file"
+    kind = next((kind for ends, kind in _READ.items() if found[0].lower().endswith(ends)), None)
+    if kind is None and not _is_text(Path(found[0])):
+        return f"{said} (in Python a Dask data frame holds the rows of several)"
+    return said + _joined(path, kind or "csv")
+
+
+def _is_text(path: Path) -> bool:
+    """Return whether a path is a file of text, not compressed."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return b"\0" not in file.read(HEAD_BYTES)
 
 
 def _joined(pattern: str, kind: str) -> str:

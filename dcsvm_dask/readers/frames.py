@@ -211,16 +211,26 @@ def _warn_of_order(X: Any, y: Any, name: str) -> None:
     if not (_of_pandas(X) and _of_pandas(y)):
         return
     ours, theirs = X.index, y.index
-    if len(ours) != len(theirs) or ours.equals(theirs):
+    if len(ours) != len(theirs) or ours.equals(theirs) or not _same_values(ours, theirs):
         return
-    if ours.isin(theirs).all() and theirs.isin(ours).all():
-        where = int(np.argmax(np.asarray(ours != theirs)))
-        said = (
-            f"{name}: the index of y has the values of that of X in another order (first in row "
-            f"{where}, counted from 0: {ours[where]} and {theirs[where]}); rows and labels are "
-            "paired by position: give y.loc[X.index] where they belong together by the index"
-        )
-        warnings.warn(DcsvmWarning(said), stacklevel=3)
+    where = int(np.argmax(np.asarray(ours != theirs)))
+    remedy = "y.loc[X.index]" if ours.is_unique else "both in the same order"
+    said = (
+        f"{name}: the index of y has the values of that of X in another order (first in row "
+        f"{where}, counted from 0: {ours[where]} and {theirs[where]}); rows and labels are "
+        f"paired by position: give {remedy} where they belong together by the index"
+    )
+    warnings.warn(DcsvmWarning(said), stacklevel=3)
+
+
+def _same_values(one: Any, other: Any) -> bool:
+    """Return whether two indices of pandas of one length have the same values, each as often."""
+    if one.nlevels != other.nlevels or not one.isin(other).all():
+        return False
+    if one.is_unique:  # then all of the other's values are these, each of them once
+        return True
+    counts = one.value_counts()
+    return bool(counts.equals(other.value_counts().reindex(counts.index)))
 
 
 def _has_words(X: Any, name: str, label: str | int | None, drop: Sequence[str], y: Any) -> bool:

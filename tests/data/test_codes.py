@@ -44,10 +44,15 @@ def test_leading_zeros(word: bool, tmp_path: Path) -> None:
     assert warned(tmp_path, columns, one_hot=one_hot) == []
 
 
-@pytest.mark.parametrize("name", ["zip", "ZIPCode", "zip_code", "PLZ", "home postcode"])
+@pytest.mark.parametrize("name", ["zip", "ZIPCode", "zip_code", "PLZ", "home postcode", "zip_no"])
 def test_postal_codes_by_their_name(name: str, tmp_path: Path) -> None:
     (said,) = warned(tmp_path, {name: [int(code) for code in CODES]}, "frame")
     assert said.startswith(f"the numbers of the column {name!r} are codes by its name")
+
+
+@pytest.mark.parametrize("name", ["zip_population", "Zip Code Income", "zip_size_bytes", "unzip"])
+def test_what_lies_at_postal_codes_is_no_code(name: str, tmp_path: Path) -> None:
+    assert warned(tmp_path, {name: [int(code) for code in CODES]}, "frame") == []
 
 
 @pytest.mark.parametrize("kind", ["csv", "frame"])
@@ -113,3 +118,15 @@ def test_one_value_that_makes_all_others_equal(tmp_path: Path) -> None:
     (said,) = warned(tmp_path, {"a": values})
     assert said.startswith("the value -1e+09 of the column 'a' is so far from the others (")
     assert warned(tmp_path, {"a": np.exp(3 * RNG.normal(size=N))}) == []
+
+
+def test_one_value_far_from_a_sample(tmp_path: Path) -> None:
+    n = 100_000
+    values, heavy = RNG.normal(size=n), RNG.pareto(0.7, n)
+    values[9], heavy[9] = -1e9, 1e12  # the others of a heavy tail are not only those of the sample
+    rows = np.column_stack([values, heavy])
+    frame = pd.DataFrame(rows, columns=["a", "heavy"]).assign(y=RNG.choice(["u", "v"], n))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        (said,) = ingest(frame, tmp_path / "d.zarr", label="y").warnings
+    assert "the value -1e+09 of the column 'a' is so far from the others (" in said

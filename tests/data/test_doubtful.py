@@ -250,7 +250,7 @@ def test_labels_that_mean_no_value(label: str, others: list[str], tmp_path: Path
     (said,) = warned(tmp_path, {}, labels, one_hot=(), missing="refuse", dates=None)
     shown = label if label == "-999" else repr(label)
     assert said == (
-        f"the label means no value in many tables, but became classes: {shown}; where that is "
+        f"the label means no value in many tables, but became a class: {shown}; where that is "
         "meant here, leave such rows out of the table"
     )
 

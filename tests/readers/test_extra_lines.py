@@ -84,6 +84,12 @@ def test_totals_among_numbers_are_refused(total: str, missing: str, tmp_path: Pa
         ingest(path, tmp_path / "d.zarr", missing=missing, **HOW)
 
 
+def test_totals_after_the_rows_that_are_taken_are_not_warned_of(tmp_path: Path) -> None:
+    path = written(tmp_path, "id,a,b,y", *ROWS, "Total,1,2,no")
+    assert "line 42 looks like a row of totals" in said_of(path)
+    assert said_of(path, rows=(0, N)) == ""
+
+
 def test_a_category_that_rows_above_have_is_no_total(tmp_path: Path) -> None:
     path = written(tmp_path, "id,a,b,y", "Total,1,2,no", *ROWS, "Total,9,9,no")
     assert said_of(path) == ""

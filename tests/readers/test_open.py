@@ -146,6 +146,16 @@ def test_parts_of_parquet_are_refused_with_what_reads_them(tmp_path: Path) -> No
         open_source(tmp_path)
 
 
+@pytest.mark.parametrize(("ending", "joined"), [("", True), (".data", True), (".csv.gz", False)])
+def test_only_text_is_joined_by_awk(ending: str, joined: bool, tmp_path: Path) -> None:
+    for k in range(2):
+        rows = pd.DataFrame({"a": [k], "y": [k]})
+        rows.to_csv(tmp_path / f"part-{k}{ending}", index=False)
+    with pytest.raises(InputError, match="is a pattern of 2 files; give one file") as caught:
+        open_source(f"{tmp_path}/part-*")
+    assert ("awk" in str(caught.value)) is joined
+
+
 def test_archives_of_numpy_are_no_sheets(tmp_path: Path) -> None:
     np.savez(tmp_path / "t.npz", X_train=np.eye(3), y_train=np.array([0, 1, 1]))
     (tmp_path / "t.npz").rename(tmp_path / "t")

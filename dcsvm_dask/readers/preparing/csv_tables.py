@@ -113,6 +113,8 @@ def read_text_head(
         lines_of_header = reader.line_num
         rows = (row for row in reader if row and not is_comment(row[0]))
         second, *others = [*itertools.islice(rows, 3)] or [[]]
+        if others and rest[-1] and reader.line_num == len(rest):
+            others.pop()  # the beginning of a file may end within a line
     except csv.Error as error:
         raise InputError(f"{path}: the first line is not a row of cells ({error})") from error
     if header is None:

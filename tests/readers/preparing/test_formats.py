@@ -84,6 +84,17 @@ def test_text_is_read_right(name: str, tmp_path: Path) -> None:
     check(taken(tmp_path / "t.csv", tmp_path, **words))
 
 
+@pytest.mark.parametrize("word", [False, True])
+def test_separators_at_the_end_of_long_rows(word: bool, tmp_path: Path) -> None:
+    # The beginning of the file that is looked at ends within its third row.
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(9, 2500)).round(4)).add_prefix("g")
+    frame = frame.assign(**({"word": list("uvwuvwuvw")} if word else {}), y=[0, 1, 1] * 3)
+    text = frame.to_csv(index=False).replace("\n", ",\n").replace("y,\n", "y\n", 1)
+    (tmp_path / "t.csv").write_text(text)
+    data = taken(tmp_path / "t.csv", tmp_path, label="y", one_hot="auto")
+    np.testing.assert_allclose(data.rows.read(0, 9)[:, :2500], frame.filter(like="g"), rtol=1e-6)
+
+
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig", "utf-32"])
 def test_marked_encodings(encoding: str, tmp_path: Path) -> None:
     frame = FRAME.assign(größe=JOB)[["größe", "a", "b", "y"]]
