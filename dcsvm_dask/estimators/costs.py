@@ -220,7 +220,8 @@ def _of_classes(estimator: Any) -> NDArray[np.float64]:
 def _key_of(label: Any, given: dict[Any, float]) -> Any:
     """Return by which key a dict has the weight of a class, None if it has none.
 
-    Of words that are whole numbers it is the word, else the number, as scikit-learn has it.
+    Of a word that is a whole number as Python writes it, it is the word, else the number: "01"
+    is no 1, since "1" may be a class as well.
     """
     if label in given:
         return label
@@ -228,4 +229,4 @@ def _key_of(label: Any, given: dict[Any, float]) -> Any:
         number = int(label)
     except (TypeError, ValueError, OverflowError):
         return None
-    return number if number in given else None
+    return number if str(number) == str(label) and number in given else None

@@ -185,6 +185,13 @@ def test_weights_of_classes_that_are_numbers_in_words(kind: Any, noise: Any) -> 
             kind(class_weight=given).fit(X, words)
 
 
+def test_a_word_beside_the_same_number_in_other_digits_has_a_weight_of_its_own(noise: Any) -> None:
+    X, y = noise
+    words = np.array(["1", "01"])[np.asarray(y == np.unique(y)[0], dtype=int)]
+    ours = DCSVC(class_weight={1: 3.0}).fit(X, words)
+    assert dict(zip(ours.classes_, ours.class_weight_, strict=True)) == {"1": 3.0, "01": 1.0}
+
+
 @pytest.mark.parametrize("kind", [DCSVC, LinearDCSVC])
 def test_what_is_not_fitted_says_so(kind: Any, noise: Any) -> None:
     for method in ("predict", "decision_function"):
