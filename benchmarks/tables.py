@@ -1,7 +1,7 @@
 """Everybody's table: our SVC and SVR beside oneDAL's and LIBSVM's, each in a fresh process.
 
     python -m benchmarks.tables [--sets magic,a9a|targets] [--settings 1:scale,10:8] [--rows 60000]
-                                [--peers onedal,libsvm] [--limit 20] [--times 1]
+                                [--peers onedal,libsvm] [--limit 20] [--times 1] [--kernel rbf]
 
 All sets of ``shared/data`` with classes, or with ``targets`` those with real targets (both
 standardised, epsilon .1), at most so many rows, each feature of those that need it
@@ -65,12 +65,14 @@ def main() -> int:
     options.add_argument("--peers", default="onedal,libsvm")
     options.add_argument("--limit", type=float, default=20.0)
     options.add_argument("--times", type=int, default=1)
+    options.add_argument("--kernel", default="rbf", help="as scikit-learn's SVC names it")
     options.add_argument("--out", type=Path, default=Path("tables.json"))
     options.add_argument("--one", nargs=4, help="measure one, here; print a JSON object")
     chosen = options.parse_args()
     if chosen.one:
         who, name, C, gamma = chosen.one
-        print(json.dumps(measure(who, name, C, gamma, chosen.rows, chosen.limit)))
+        how = {"kernel": chosen.kernel, "rows": chosen.rows, "limit": chosen.limit}
+        print(json.dumps(measure(who, name, C, gamma, **how)))
         return 0
     found: list[Figures] = []
     for name in TARGETS if chosen.sets == "targets" else chosen.sets.split(","):
@@ -85,7 +87,7 @@ def main() -> int:
                     limit = max(ENDED_AFTER, min([limit, *fits]))
             found.append({"set": name, "setting": setting, **compared(runs, chosen.limit)})
             print(line(found[-1]), flush=True)
-    write(chosen.out, {"rows": chosen.rows, "tables": found})
+    write(chosen.out, {"rows": chosen.rows, "kernel": chosen.kernel, "tables": found})
     print(summary(found))
     return int(any(one["apart"] for one in found))
 
@@ -94,7 +96,7 @@ def alone(who: str, name: str, setting: str, chosen: argparse.Namespace, limit: 
     """Return the figures of a fit in a process of its own, killed after a limit that is not 0."""
     C, gamma = setting.split(":")
     words = [sys.executable, "-m", "benchmarks.tables", "--one", who, name, C, gamma]
-    words += ["--rows", str(chosen.rows), "--limit", str(limit)]
+    words += ["--rows", str(chosen.rows), "--limit", str(limit), "--kernel", chosen.kernel]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode == -signal.SIGALRM:
         return {"late": True}
@@ -103,7 +105,9 @@ def alone(who: str, name: str, setting: str, chosen: argparse.Namespace, limit: 
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def measure(who: str, name: str, C: str, gamma: str, rows: int, limit: float) -> Figures:
+def measure(
+    who: str, name: str, C: str, gamma: str, *, kernel: str, rows: int, limit: float
+) -> Figures:
     """Train one of them and decide rows left out; a fit over a limit is killed by SIGALRM."""
     X, y = table(name)
     order = np.random.default_rng(0).permutation(len(y))
@@ -113,6 +117,7 @@ def measure(who: str, name: str, C: str, gamma: str, rows: int, limit: float) ->
     compiled: list[str] = []
     factor = 1.0 if gamma == "scale" else float(gamma)
     how: dict[str, Any] = {"C": float(C), "gamma": factor * scale(X[train]), "tol": TOL}
+    how["kernel"] = kernel
     machine = kind_of(who, real=name in TARGETS)(**how, cache_size=CACHE_MB)
     X_train, y_train = X[train], y[train]
     signal.setitimer(signal.ITIMER_REAL, limit)
