@@ -21,6 +21,7 @@ from dcsvm_dask.kernels import (
 from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.divide import solve_blocks
 from dcsvm_dask.solvers.finish import finished
+from dcsvm_dask.solvers.inner.few_features import has_few_features, solve_few_features
 from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.known_matrix import KnownMatrix
 from dcsvm_dask.solvers.matrix_memory import MatrixMemory
@@ -104,16 +105,17 @@ def solve_whole(
 
     The problem is that of `solve_smo`. Where an SVM of up to 8,192 rows begins at zero, or one of
     more rows of which few support vectors are expected, a few kernel rows may be enough
-    (`solve_on_demand`). If not, it is solved up to 2,048 rows with the kernel matrix in float64, or
-    up to 4,096 where float32 may not be exact enough for a kernel of inner products. Beyond,
-    `solve_decomposition` continues from the start that is given, or from the SVMs of blocks (divide
-    and conquer, `solve_blocks`). Without either, or where blocks contradict each other, it begins
-    at zero: where more support vectors are expected than a working set has room for, by many small
-    ones (`solve_parallel`); else by working sets whose kernel matrix is in memory
-    (`solve_working_sets`), first of all rows, or where support vectors are few of those that an SVM
-    trained on a random subset predicts (`train_on_subsets`). Many small sets also continue from
-    blocks few of whose variables are free. At the end `solve_decomposition` verifies the solution
-    with a gradient that is summed from scratch.
+    (`solve_on_demand`). If not, and the kernel is linear with few features beside the rows, an
+    interior point method solves it (`solve_few_features`). Else it is solved up to 2,048 rows with
+    the kernel matrix in float64, or up to 4,096 where float32 may not be exact enough for a kernel
+    of inner products. Beyond, `solve_decomposition` continues from the start that is given, or from
+    the SVMs of blocks (divide and conquer, `solve_blocks`). Without either, or where blocks
+    contradict each other, it begins at zero: where more support vectors are expected than a working
+    set has room for, by many small ones (`solve_parallel`); else by working sets whose kernel
+    matrix is in memory (`solve_working_sets`), first of all rows, or where support vectors are few
+    of those that an SVM trained on a random subset predicts (`train_on_subsets`). Many small sets
+    also continue from blocks few of whose variables are free. At the end `solve_decomposition`
+    verifies the solution with a gradient that is summed from scratch.
 
     Parameters
     ----------
@@ -186,6 +188,11 @@ def solve_whole(
         values += more
     if beta is not None:
         start = balanced(checked.start, dual) if equality else checked.start
+    free = K is None and beta is None and max_iter is None and inner == "auto"
+    if free and has_few_features(kernel, X, dual):
+        found = solve_few_features(X, dual, equality=equality, tol=tol)
+        if found.converged:
+            return found, values
     if K is not None:
         how: dict[str, Any] = {"equality": equality, "tol": tol, "inner": inner}
         found = solve_inner(K, dual, beta=start, max_iter=limit, callback=callback, **how)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -78,11 +79,46 @@ def solve_interior_point(
         For shapes, bounds or values that do not fit.
     """
     with prepared(K, dual) as (K, dual):
-        block = _Block(K, rows)
-        problem = QuadraticProgram.of(len(block), dual, beta, gradient, equality)
-        return _InteriorPoint(block, problem, tol).solve(
-            _MOST_STEPS if max_iter is None else max_iter
-        )
+        how: dict[str, Any] = {"equality": equality, "tol": tol, "max_iter": max_iter}
+        return solve_block(_Block(K, rows), dual, beta=beta, gradient=gradient, **how)
+
+
+def solve_block(
+    block: KernelBlock,
+    dual: Dual,
+    *,
+    beta: ArrayLike | None = None,
+    gradient: ArrayLike | None = None,
+    equality: bool = False,
+    tol: float = 1e-3,
+    max_iter: int | None = None,
+) -> Solution:
+    """Solve as `solve_interior_point`, with a kernel matrix of any form."""
+    problem = QuadraticProgram.of(len(block), dual, beta, gradient, equality)
+    return _InteriorPoint(block, problem, tol).solve(_MOST_STEPS if max_iter is None else max_iter)
+
+
+class KernelBlock(Protocol):
+    """A kernel matrix of n rows, as the method needs it."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def rounding(self) -> float:
+        """By how much a value may be off, as a share of the largest."""
+        ...
+
+    def diagonal(self) -> NDArray[np.floating]:
+        """Return the diagonal."""
+        ...
+
+    def times(self, weights: Vector) -> Vector:
+        """Return the product with some weights, summed in float64."""
+        ...
+
+    def factored(self, diagonal: Vector) -> Callable[[Any], Any]:
+        """Return what solves systems with the matrix after adding to its diagonal."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +143,18 @@ class _Block:
         spread[self.rows] = weights
         return kernel_times(self.K, spread)[self.rows]
 
-    def in_float64(self) -> Vector:
+    @property
+    def rounding(self) -> float:
+        return float(np.finfo(self.K.dtype).eps)
+
+    def factored(self, diagonal: Vector) -> Callable[[Any], Any]:
+        """Return what solves systems, by a Cholesky factor."""
+        M = self._in_float64()
+        M[np.diag_indices(len(M))] += diagonal
+        L = linalg.cholesky(M, lower=True, overwrite_a=True, check_finite=False)
+        return lambda right: np.asarray(linalg.cho_solve((L, True), right, check_finite=False))
+
+    def _in_float64(self) -> Vector:
         """Return a copy for LAPACK, some rows at a time."""
         M = np.empty((len(self), len(self)))
         rows = np.arange(len(self)) if self.rows is None else self.rows
@@ -122,7 +169,7 @@ class _Block:
 class _InteriorPoint:
     """The parts of the variables: 0 <= x <= u, where b_r = base_r + sum of s x over its parts."""
 
-    def __init__(self, K: _Block, problem: QuadraticProgram, tol: float) -> None:
+    def __init__(self, K: KernelBlock, problem: QuadraticProgram, tol: float) -> None:
         self.K, self.problem, self.tol, dual = K, problem, tol, problem.dual
         n = len(K)
         self.at_start = K.times(problem.start)
@@ -138,6 +185,7 @@ class _InteriorPoint:
         self.base = np.where(one | self.fixed, dual.lower, np.where(flipped, dual.upper, 0.0))
         rows = [np.flatnonzero(which) for which in (one, flipped, kinked, kinked)]
         self.row = np.concatenate(rows)
+        self.is_split = bool(kinked.any())
         self.sign = np.repeat([1.0, -1.0, 1.0, -1.0], [len(some) for some in rows])
         width = dual.upper - dual.lower
         limits = (width[rows[0]], width[rows[1]], dual.upper[rows[2]], -dual.lower[rows[3]])
@@ -149,7 +197,7 @@ class _InteriorPoint:
         self.E = np.array(self.sums, dtype=np.float64).reshape(len(self.sums), n).T
         self.totals = self.E.T @ problem.start
         self.spread = float(K.diagonal().max(initial=0.0)) or 1.0
-        self.delta = self.spread * float(np.finfo(K.K.dtype).eps) * float(np.sqrt(n))
+        self.delta = self.spread * K.rounding * float(np.sqrt(n))
 
     def solve(self, limit: int) -> Solution:
         size = max(1.0, float(np.abs(self.linear).max(initial=0.0)))
@@ -251,7 +299,7 @@ class _InteriorPoint:
         return tuple(length * change for change in (dx, -dx, dz, dw, db, dnu))
 
     def _reduced(self, theta: Vector) -> Callable[[Vector, Vector, Vector], tuple[Vector, ...]]:
-        """Return what solves the reduced system, after one Cholesky factor of K + diag(Theta).
+        """Return what solves the reduced system, after one factorisation of K + diag(Theta).
 
         Given rho, the slopes of unbounded variables and what the sums lack, it returns the dx, db
         and dnu for which theta dx + s (K db + E dnu) = -rho.
@@ -260,18 +308,17 @@ class _InteriorPoint:
         looseness = np.bincount(self.row, 1.0 / theta, minlength=n)
         Theta = np.divide(1.0, looseness, out=np.zeros(n), where=looseness > 0.0)
         Theta[self.fixed] = UNBOUNDED
-        order = np.lexsort((theta, self.row))
-        loosest = order[np.unique(self.row[order], return_index=True)[1]]
-        M = self.K.in_float64()
-        M[np.diag_indices(n)] += Theta + self.delta
-        L = linalg.cholesky(M, lower=True, overwrite_a=True, check_finite=False)
-        factor = (L, True)
-        Y = linalg.cho_solve(factor, self.E, check_finite=False) if self.sums else self.E
+        loosest = np.arange(len(self.row))
+        if self.is_split:
+            order = np.lexsort((theta, self.row))
+            loosest = order[np.unique(self.row[order], return_index=True)[1]]
+        solve = self.K.factored(Theta + self.delta)
+        Y = solve(self.E) if self.sums else self.E
 
         def solved(rho: Vector, pull: Vector, lacking: Vector) -> tuple[Vector, ...]:
             q = Theta * np.bincount(self.row, self.sign * rho / theta, minlength=n)
             q[self.unbounded] = pull
-            db = linalg.cho_solve(factor, -q, check_finite=False)
+            db = solve(-q)
             dnu = np.zeros(0)
             if self.sums:
                 dnu = np.linalg.solve(self.E.T @ Y, self.E.T @ db - lacking)
