@@ -21,7 +21,7 @@ LEAST_DIGITS = 4
 _POSTAL = ("zip", "zipcode", "postcode", "postalcode", "plz")
 _PAIRS = (("zip", "code"), ("postal", "code"), ("post", "code"))
 _OF_CODES = ("prefix", "number", "no", "nr", "id")
-"""Words after those; other ones, as in zip_population, tell of what lies there."""
+"""Words after those; other ones, as in zip_population, name what lies there."""
 _FIRST, _LAST = 19000101, 21001231
 """Dates in the form 20200131 lie between these."""
 

@@ -16,7 +16,7 @@ from dcsvm_dask.solvers.doubt import BIAS_SLACK, doubt
 from dcsvm_dask.solvers.inner.signs import in_sign_order
 from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.known_matrix import KnownMatrix
-from dcsvm_dask.solvers.matrix_memory import MatrixMemory, Scratch
+from dcsvm_dask.solvers.matrix_memory import MatrixMemory, Scratch, room_for_float64
 from dcsvm_dask.solvers.optimality import bias as bias_of
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.shared_rows import SharedRows
@@ -225,7 +225,11 @@ class _Decomposition:
                 fallen += fall
                 idle = 0 if fallen > most + noise or violation < least else idle + 1
                 least, most = min(least, violation), max(most, fallen)
-                if idle == _STALLS and not self.in_float64 and self._has_float64(len(active)):
+                if (
+                    idle == _STALLS
+                    and not self.in_float64
+                    and self.memory.has_float64(len(active))
+                ):
                     self.in_float64, idle = True, 0
                 if callback is not None:
                     going = not callback(n_iter, violation)
@@ -281,10 +285,8 @@ class _Decomposition:
         enough = max(0.5 * target, _INNER * violation if part else 0.0)
         how: dict[str, Any] = {"least": 1e-3 * self.budget, "threads": self.threads}
         memory = self.memory.take()
-        if self.in_float64 and self._has_float64(len(rows)):
-            how |= {"dtype": np.float64, "memory": memory[: 2 * len(rows) ** 2].view(np.float64)}
-        else:
-            how["memory"] = memory
+        larger = room_for_float64(memory, len(rows)) if self.in_float64 else None
+        how |= {"memory": memory} if larger is None else {"memory": larger, "dtype": np.float64}
         K, values = counted_kernel_matrix(self.kernel, self.X[rows], **how)
         found = self._solve_set(K, dual, rows, enough, target, limit)
         self.memory.give_back(memory)
@@ -303,10 +305,6 @@ class _Decomposition:
         if dual.epsilon is not None:
             fall -= float(dual.epsilon @ longer)
         return found.n_iter, fall
-
-    def _has_float64(self, rows: int) -> bool:
-        """Return whether a matrix of so many rows has room in float64, where others are float32."""
-        return 2 * rows**2 <= self.memory.rows**2
 
     def _solve_set(
         self,

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, matrix_sums_error
 from dcsvm_dask.kernels.threads import for_each
-from dcsvm_dask.solvers.matrix_memory import MatrixMemory
+from dcsvm_dask.solvers.matrix_memory import MatrixMemory, room_for_float64
 from dcsvm_dask.solvers.smo.columns import kernel_times
 
 Index = NDArray[np.int64]
@@ -56,20 +56,20 @@ class KnownMatrix:
             self._kernel, self._X[rows], threads=self._threads, memory=self._memory
         )
 
-    def has_float64(self, rows: int) -> bool:
-        """Return whether a matrix of so many rows has room in float64."""
-        return 2 * rows**2 <= len(self._memory)
-
-    def in_float64(self, rows: Index) -> tuple[NDArray[np.float64], int]:
+    def in_float64(self, rows: Index) -> tuple[NDArray[np.float64], int] | None:
         """Return the matrix of the next set in float64, in the same memory, and its kernel values.
+
+        None where there is no room for it.
 
         Parameters
         ----------
         rows : ndarray of int64, shape (m,)
-            As `has_float64` has them.
+            Ascending.
         """
+        memory = room_for_float64(self._memory, len(rows))
+        if memory is None:
+            return None
         self.rows = np.empty(0, np.int64)
-        memory = self._memory[: 2 * len(rows) ** 2].view(np.float64)
         return counted_kernel_matrix(
             self._kernel, self._X[rows], dtype=np.float64, threads=self._threads, memory=memory
         )

@@ -30,6 +30,10 @@ class MatrixMemory:
         self._free: list[Memory] = []
         self._lock = threading.Lock()
 
+    def has_float64(self, rows: int) -> bool:
+        """Return whether memory of float32 has room for a matrix of so many rows in float64."""
+        return 2 * rows**2 <= self.rows**2
+
     def take(self) -> Memory:
         """Return memory that nobody else has, shape (rows^2,), of any content."""
         with self._lock:
@@ -45,6 +49,19 @@ class MatrixMemory:
         """
         with self._lock:
             self._free.append(memory)
+
+
+def room_for_float64(memory: Memory, rows: int) -> Memory | None:
+    """Return the beginning of memory of float32 for a matrix in float64, if it has room for one.
+
+    Parameters
+    ----------
+    memory : ndarray of float32
+    rows : int
+        Of the matrix.
+    """
+    size = 2 * rows**2
+    return memory[:size].view(np.float64) if size <= len(memory) else None
 
 
 class Scratch:

@@ -188,8 +188,8 @@ def solve_whole(
         values += more
     if beta is not None:
         start = balanced(checked.start, dual) if equality else checked.start
-    free = K is None and beta is None and max_iter is None and inner == "auto"
-    if free and has_few_features(kernel, X, dual):
+    has_choice = K is None and beta is None and max_iter is None and inner == "auto"
+    if has_choice and has_few_features(kernel, X, dual, most_bytes=4.0 * working_size**2):
         found = solve_few_features(X, dual, equality=equality, tol=tol)
         if found.converged:
             return found, values

@@ -172,9 +172,10 @@ def solve_working_sets(
                 resting=resting,
                 by_sign=size is not None,
             )
-        if exact and not matrix.has_float64(len(chosen)):
+        made = matrix.in_float64(chosen) if exact else matrix.of(chosen)
+        if made is None:
             return Reached(beta, f, sets, steps, values, fallbacks, matrix)
-        K, values_of_set = matrix.in_float64(chosen) if exact else matrix.of(chosen)
+        K, values_of_set = made
         whole = len(chosen) == len(dual) and not inexact
         found = solve_inner(
             K,

@@ -108,11 +108,13 @@ def test_any_bounds(seed: int, size: float, equality: bool, is_dependent: bool) 
 def test_few_rows_other_kernels_and_losses_are_left_to_others() -> None:
     X, n = np.ones((5000, 8), np.float32), 5000
     dual = Dual(np.ones(n), np.zeros(n), np.ones(n))
-    assert has_few_features(LINEAR, X, dual)
-    assert not has_few_features(LINEAR, X[:500], dual[np.arange(500)])
-    assert not has_few_features(Kernel("rbf", gamma=1.0), X, dual)
-    assert not has_few_features(LINEAR, X, replace(dual, ridge=np.ones(n)))
-    assert not has_few_features(LINEAR, X[:, :0], dual)
+    how = {"most_bytes": 16.0 * X.size}
+    assert has_few_features(LINEAR, X, dual, **how)
+    assert not has_few_features(LINEAR, X, dual, most_bytes=16.0 * X.size - 1.0)
+    assert not has_few_features(LINEAR, X[:500], dual[np.arange(500)], **how)
+    assert not has_few_features(Kernel("rbf", gamma=1.0), X, dual, **how)
+    assert not has_few_features(LINEAR, X, replace(dual, ridge=np.ones(n)), **how)
+    assert not has_few_features(LINEAR, X[:, :0], dual, **how)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])

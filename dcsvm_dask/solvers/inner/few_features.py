@@ -16,10 +16,8 @@ from dcsvm_dask.tasks import Dual
 
 Vector = NDArray[np.float64]
 
-# With fewer rows a feature the method costs more than the kernel matrix ...
+# With fewer rows a feature the method costs more than SMO, where that needs few steps.
 _ROWS_A_FEATURE = 100
-# ... and with more bytes of rows in float64, of which there are two copies, than so many.
-_MOST_BYTES = 2.0**28
 
 
 class _FewFeatures:
@@ -61,7 +59,7 @@ class _FewFeatures:
         return solve
 
 
-def has_few_features(kernel: Kernel, X: Rows, dual: Dual) -> bool:
+def has_few_features(kernel: Kernel, X: Rows, dual: Dual, *, most_bytes: float) -> bool:
     """Return whether `solve_few_features` is for a problem: features are few beside the rows.
 
     Parameters
@@ -69,11 +67,13 @@ def has_few_features(kernel: Kernel, X: Rows, dual: Dual) -> bool:
     kernel : Kernel
     X : ndarray or CSR, shape (n, d)
     dual : Dual
+    most_bytes : float
+        Memory of the rows in float64, of which there are two copies.
     """
     plain = dual.ridge is None and dual.group is None and dual.spare is None
     n, d = X.shape
     return (
-        kernel.is_linear and plain and 0 < d * _ROWS_A_FEATURE <= n and 16.0 * n * d <= _MOST_BYTES
+        kernel.is_linear and plain and 0 < d * _ROWS_A_FEATURE <= n and 16.0 * n * d <= most_bytes
     )
 
 
