@@ -225,11 +225,7 @@ class _Decomposition:
                 fallen += fall
                 idle = 0 if fallen > most + noise or violation < least else idle + 1
                 least, most = min(least, violation), max(most, fallen)
-                if (
-                    idle == _STALLS
-                    and not self.in_float64
-                    and self.memory.has_float64(len(active))
-                ):
+                if idle == _STALLS and not self.in_float64 and self.memory.has_float64(len(active)):
                     self.in_float64, idle = True, 0
                 if callback is not None:
                     going = not callback(n_iter, violation)
