@@ -7,6 +7,7 @@ from dcsvm_dask.kernels.block_diagonal import block_diagonal_product
 from dcsvm_dask.kernels.boxes import Boxes
 from dcsvm_dask.kernels.column_cache import ColumnCache, piece_of
 from dcsvm_dask.kernels.distances import distances_apart
+from dcsvm_dask.kernels.explicit import count_explicit_features, explicit_features
 from dcsvm_dask.kernels.gamma import GAMMA_RULES, RunningVariance, check_rule, gamma_by
 from dcsvm_dask.kernels.identity import is_identity, spread_rows
 from dcsvm_dask.kernels.kept import KeptRows
@@ -43,9 +44,11 @@ __all__ = [
     "RunningVariance",
     "block_diagonal_product",
     "check_rule",
+    "count_explicit_features",
     "counted_kernel_matrix",
     "distances_apart",
     "dot_products_error",
+    "explicit_features",
     "gamma_by",
     "is_identity",
     "is_linear",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,15 @@ INNER_PRODUCT, SQUARED_DISTANCE, L1_DISTANCE = range(3)
 
 IDENTITY, POWER, TANH, EXPONENTIAL = range(4)
 """The functions that compiled code applies to the argument; see `values.to_values`."""
+
+
+class Power(NamedTuple):
+    """The parameters of a kernel (gamma x'z + coef0)^degree."""
+
+    gamma: float
+    coef0: float
+    degree: int
+
 
 Values = NDArray[Any]
 Vector = NDArray[np.float64]
@@ -84,6 +93,9 @@ class KernelKind:
     feature_maps: tuple[str, ...] = ()
     """Rules of the maps in `dcsvm_dask.features` that approximate it."""
 
+    power: Callable[[Kernel], Power] | None = None
+    """Its parameters as a power of inner products; None: it is none."""
+
     libsvm: str | None = None
     """Its name in LIBSVM's model files; None: neither LIBSVM nor scikit-learn's SVC has it."""
 
@@ -143,6 +155,7 @@ _KINDS = (
         ),
         psd=lambda kernel: kernel.coef0 >= 0,
         feature_maps=("nystrom",),
+        power=lambda kernel: Power(kernel.gamma, kernel.coef0, int(kernel.degree)),
         libsvm="polynomial",
     ),
     KernelKind(
@@ -156,6 +169,7 @@ _KINDS = (
         error=lambda _, unit, terms, radius, norms: unit * terms * radius * norms,
         psd=lambda _: True,
         feature_maps=("nystrom",),
+        power=lambda _: Power(1.0, 0.0, 1),
         libsvm="linear",
     ),
     KernelKind(

@@ -21,7 +21,7 @@ from dcsvm_dask.kernels import (
 from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.divide import solve_blocks
 from dcsvm_dask.solvers.finish import finished
-from dcsvm_dask.solvers.inner.few_features import has_few_features, solve_few_features
+from dcsvm_dask.solvers.inner.few_features import FewFeatures
 from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.known_matrix import KnownMatrix
 from dcsvm_dask.solvers.matrix_memory import MatrixMemory
@@ -105,8 +105,9 @@ def solve_whole(
 
     The problem is that of `solve_smo`. Where an SVM of up to 8,192 rows begins at zero, or one of
     more rows of which few support vectors are expected, a few kernel rows may be enough
-    (`solve_on_demand`). If not, and the kernel is linear with few features beside the rows, an
-    interior point method solves it (`solve_few_features`). Else it is solved up to 2,048 rows with
+    (`solve_on_demand`). If not, and the kernel is an inner product of few features beside the rows,
+    an interior point method solves it (`FewFeatures`), at once where that costs less than a kernel
+    matrix, else where SMO has taken longer than it will. Else it is solved up to 2,048 rows with
     the kernel matrix in float64, or up to 4,096 where float32 may not be exact enough for a kernel
     of inner products. Beyond, `solve_decomposition` continues from the start that is given, or from
     the SVMs of blocks (divide and conquer, `solve_blocks`). Without either, or where blocks
@@ -182,41 +183,50 @@ def solve_whole(
             return few, values
     checked = QuadraticProgram.of(n, dual, beta, None, equality)
     dual, start = checked.dual, None
+    few_features = None
+    if K is None and beta is None and max_iter is None and inner == "auto":
+        few_features = FewFeatures.of(kernel, X, dual, most_bytes=4.0 * working_size**2)
+    by_features: dict[str, Any] = {"equality": equality, "tol": tol, "threads": threads}
+    if few_features is not None and few_features.is_quick and n > SMALL:
+        other = few_features.solve(**by_features)
+        if other is not None:
+            return other, values
+        few_features = None
     has_room = n <= INEXACT_UP_TO and 2 * n**2 <= working_size**2
     if K is None and (n <= SMALL or (has_room and _is_inexact(kernel, X, dual, tol))):
         K, more = counted_kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
         values += more
     if beta is not None:
         start = balanced(checked.start, dual) if equality else checked.start
-    has_choice = K is None and beta is None and max_iter is None and inner == "auto"
-    if has_choice and has_few_features(kernel, X, dual, most_bytes=4.0 * working_size**2):
-        found = solve_few_features(X, dual, equality=equality, tol=tol)
-        if found.converged:
-            return found, values
+    size = min(working_size, n)
+    patience = limit if few_features is None else few_features.patience(size)
     if K is not None:
         how: dict[str, Any] = {"equality": equality, "tol": tol, "inner": inner}
-        found = solve_inner(K, dual, beta=start, max_iter=limit, callback=callback, **how)
+        how |= {"beta": start, "callback": callback}
+        found = solve_inner(K, dual, max_iter=patience, **how)
+        if few_features is not None and found.n_iter >= patience and not found.converged:
+            how |= {"beta": found.beta, "gradient": found.gradient, "taken": found.n_iter}
+            other = few_features.solve(after=found, **by_features)
+            found = other or solve_inner(K, dual, max_iter=limit, **how)
         return (finished(K, dual, found, equality=equality) if exact else found), values
-    size = min(working_size, n)
     memory = MatrixMemory(size) if memory is None else memory
     work = _Whole(
         kernel, X, dual, equality, tol, size, inner, limit, seed, threads, memory, callback
     )
-    work.values = values
+    work.values, work.patience = values, patience
     if may_be_few and n > TRIED_UP_TO and is_worth_trying(n, work.expected_support()):
         few, values = on_demand()
         work.values += values
         if few is not None:
             return few, work.values
-    if start is None and blocks is not None and n >= DIVIDED_FROM:
-        start = work.divide(blocks)
-    if start is not None and beta is None and work.prefers_small_sets(start):
-        return work.end(*work.many_sets(start), verify=verify), work.values
-    near = None if start is None else work.conquer(start, verified=verify)
-    if near is None:
-        begin = work.many_sets if work.expects_support() else work.predicted_start
-        return work.end(*begin(), verify=verify), work.values
-    return work.end(near.beta, near.gradient, verify=verify), work.values
+    found = work.solve(start, blocks, verify=verify)
+    if few_features is not None and work.has_lost_patience and not found.converged:
+        other = few_features.solve(after=found, **by_features)
+        if other is not None:
+            return other, work.values
+        work.patience = limit
+        found = work.end(found.beta, found.gradient, verify=verify)
+    return found, work.values
 
 
 def _is_inexact(kernel: Kernel, X: Rows, dual: Dual, tol: float) -> bool:
@@ -252,6 +262,8 @@ class _Whole:
     values: int = 0
     fallbacks: int = 0
     going: bool = True
+    patience: int = NO_LIMIT
+    """Steps after which a method that is known to end should go on."""
     few: float | None = None
     """Support vectors that are expected, once that is known."""
     matrix: KnownMatrix | None = None
@@ -263,7 +275,27 @@ class _Whole:
 
     @property
     def left(self) -> int:
-        return max(0, self.limit - self.steps) if self.going else 0
+        return max(0, min(self.limit, self.patience) - self.steps) if self.going else 0
+
+    @property
+    def has_lost_patience(self) -> bool:
+        """Whether a method should be tried that takes no steps of two variables."""
+        return self.going and self.steps >= self.patience
+
+    def solve(
+        self, start: Vector | None, blocks: NDArray[np.integer] | None, *, verify: bool
+    ) -> Solution:
+        """Return the solution from a start, or from that of the SVMs of blocks, or from zero."""
+        is_given = start is not None
+        if start is None and blocks is not None and len(self.dual) >= DIVIDED_FROM:
+            start = self.divide(blocks)
+        if start is not None and not is_given and self.prefers_small_sets(start):
+            return self.end(*self.many_sets(start), verify=verify)
+        near = None if start is None else self.conquer(start, verified=verify)
+        if near is None:
+            begin = self.many_sets if self.expects_support() else self.predicted_start
+            return self.end(*begin(), verify=verify)
+        return self.end(near.beta, near.gradient, verify=verify)
 
     def divide(self, labels: NDArray[np.integer]) -> Vector | None:
         """Return the SVMs of the blocks as a start; None where they contradict each other.

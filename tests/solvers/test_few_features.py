@@ -1,4 +1,4 @@
-"""solve_few_features against scikit-learn's SVC and SVR with a linear kernel, and its use."""
+"""Problems of few explicit features against scikit-learn's SVC and SVR, and where they are met."""
 
 from __future__ import annotations
 
@@ -13,15 +13,29 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.svm import SVC, SVR
 
-from dcsvm_dask.estimators import DCSVC
-from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.solvers import whole
-from dcsvm_dask.solvers.inner.few_features import has_few_features, solve_few_features
+from dcsvm_dask.estimators import DCSVC, DCSVR
+from dcsvm_dask.kernels import Kernel, kernel_matrix
+from dcsvm_dask.solvers.inner import few_features
+from dcsvm_dask.solvers.inner.few_features import FewFeatures
 from dcsvm_dask.solvers.inner.interior_point import solve_interior_point
 from dcsvm_dask.solvers.optimality import violation
 from dcsvm_dask.tasks import Dual
 
 LINEAR = Kernel("linear")
+QUADRATIC = Kernel("poly", gamma=0.1, degree=2)
+CUBIC = Kernel("poly", gamma=0.1, degree=3, coef0=1.0)
+
+
+def solved(kernel: Kernel, X: Any, dual: Dual, **how: Any) -> Any:
+    found = FewFeatures.of(kernel, X, dual, most_bytes=np.inf)
+    assert found is not None
+    return found.solve(**how)
+
+
+def named(kernel: Kernel) -> dict[str, Any]:
+    """Return scikit-learn's parameters of a kernel."""
+    of = {name: getattr(kernel, name) for name in ("gamma", "degree", "coef0")}
+    return {"kernel": kernel.name} | of
 
 
 def standard(found: Any, rows: int) -> tuple[Any, Any]:
@@ -33,45 +47,55 @@ def standard(found: Any, rows: int) -> tuple[Any, Any]:
     return X, (y - y.mean()) / y.std()
 
 
-def gram(X: Any) -> Any:
-    return X.astype(np.float64) @ X.T.astype(np.float64)
+def gram(X: Any, kernel: Kernel = LINEAR) -> Any:
+    return kernel_matrix(kernel, X, X, dtype=np.float64)
 
 
 @pytest.mark.parametrize("as_csr", [False, True])
 @pytest.mark.parametrize(
-    ("name", "C"), [("magic", 0.1), ("magic", 100.0), ("bank_marketing", 10.0)]
+    ("name", "kernel", "C"),
+    [
+        ("magic", LINEAR, 0.1),
+        ("magic", LINEAR, 100.0),
+        ("bank_marketing", LINEAR, 10.0),
+        ("magic", QUADRATIC, 10.0),
+        ("magic", CUBIC, 1.0),
+    ],
 )
 def test_classes_as_scikit_learn(
-    name: str, C: float, as_csr: bool, shared_data: Callable[[str], Any]
+    name: str, kernel: Kernel, C: float, as_csr: bool, shared_data: Callable[[str], Any]
 ) -> None:
     X, y = standard(shared_data(name), 1500)
     dual = Dual(-y, np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0))
-    found = solve_few_features(csr_array(X) if as_csr else X, dual, equality=True, tol=1e-6)
-    peer = SVC(kernel="linear", C=C, tol=1e-6).fit(X, y)
+    found = solved(kernel, csr_array(X) if as_csr else X, dual, equality=True, tol=1e-6)
+    peer = SVC(**named(kernel), C=C, tol=1e-6).fit(X.astype(np.float64), y)
     theirs = np.zeros(len(y))
     theirs[peer.support_] = peer.dual_coef_[0]
     assert found.converged
     assert abs(found.beta.sum()) <= 1e-9 * C * len(y)
-    K = gram(X)
+    K = gram(X, kernel)
     np.testing.assert_allclose(found.gradient, K @ found.beta - y, atol=1e-6 * C)
     assert violation(K @ found.beta - y, found.beta, dual, equality=True) <= 2e-6
     assert found.objective == pytest.approx(0.5 * theirs @ K @ theirs - y @ theirs, rel=1e-7)
-    np.testing.assert_allclose(
-        X.T @ found.beta, peer.coef_[0], atol=1e-3 * np.abs(peer.coef_).max()
-    )
+    np.testing.assert_allclose(K @ found.beta, K @ theirs, atol=3e-3 * np.abs(K @ theirs).max())
     assert found.bias == pytest.approx(peer.intercept_[0], abs=1e-3)
 
 
-@pytest.mark.parametrize(("name", "C"), [("cadata", 1.0), ("cpusmall", 10.0)])
-def test_targets_as_scikit_learn(name: str, C: float, shared_data: Callable[[str], Any]) -> None:
+@pytest.mark.parametrize(
+    ("name", "kernel", "C"),
+    [("cadata", LINEAR, 1.0), ("cpusmall", LINEAR, 10.0), ("cadata", QUADRATIC, 10.0)],
+)
+def test_targets_as_scikit_learn(
+    name: str, kernel: Kernel, C: float, shared_data: Callable[[str], Any]
+) -> None:
     X, y = standard(shared_data(name), 600)
     n = len(y)
     dual = Dual(-y, np.full(n, -C), np.full(n, C), epsilon=np.full(n, 0.1))
-    found = solve_few_features(X, dual, equality=True, tol=1e-6)
-    peer = SVR(kernel="linear", C=C, epsilon=0.1, tol=1e-6).fit(X, y)
+    found = solved(kernel, X, dual, equality=True, tol=1e-6)
+    peer = SVR(**named(kernel), C=C, epsilon=0.1, tol=1e-6).fit(X.astype(np.float64), y)
     theirs = np.zeros(n)
     theirs[peer.support_] = peer.dual_coef_[0]
-    K = gram(X)
+    K = gram(X, kernel)
     value = 0.5 * theirs @ K @ theirs - y @ theirs + 0.1 * np.abs(theirs).sum()
     assert found.converged
     assert found.objective == pytest.approx(value, rel=1e-7)
@@ -94,27 +118,59 @@ def test_any_bounds(seed: int, size: float, equality: bool, is_dependent: bool) 
     y = np.where(rng.random(n) < 0.5, -1.0, 1.0)
     C = 10.0**size * rng.choice([0.5, 1.0, 3.0], n)
     dual = Dual(-y, np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0))
-    found = solve_few_features(X, dual, equality=equality, tol=1e-4)
+    found = solved(LINEAR, X, dual, equality=equality, tol=1e-4)
+    if found is None:  # rounding ended it
+        return
     whole_matrix = solve_interior_point(gram(X), dual, equality=equality, tol=1e-4)
     assert (found.beta >= dual.lower).all()
     assert (found.beta <= dual.upper).all()
     if equality:
         assert abs(found.beta.sum()) <= 1e-9 * C.sum()
-    if found.converged and whole_matrix.converged:
+    if whole_matrix.converged:
         off = 2e-4 * C.sum()
         assert found.objective == pytest.approx(whole_matrix.objective, rel=1e-6, abs=off)
 
 
-def test_few_rows_other_kernels_and_losses_are_left_to_others() -> None:
+@pytest.mark.parametrize("kernel", [LINEAR, CUBIC])
+def test_pieces_and_threads(
+    kernel: Kernel, shared_data: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = standard(shared_data("magic"), 1500)
+    dual = Dual(-y, np.where(y > 0, 0.0, -10.0), np.where(y > 0, 10.0, 0.0))
+    how = {"equality": True, "tol": 1e-6}
+    whole = solved(kernel, X, dual, **how)
+    monkeypatch.setattr(few_features, "_PIECE", 300 * 10)
+    one, three = (solved(kernel, X, dual, threads=threads, **how) for threads in (1, 3))
+    np.testing.assert_array_equal(one.beta, three.beta)
+    assert one.objective == pytest.approx(whole.objective, rel=1e-10)
+
+
+def test_wide_rows_other_kernels_and_losses_are_left_to_others() -> None:
     X, n = np.ones((5000, 8), np.float32), 5000
     dual = Dual(np.ones(n), np.zeros(n), np.ones(n))
-    how = {"most_bytes": 16.0 * X.size}
-    assert has_few_features(LINEAR, X, dual, **how)
-    assert not has_few_features(LINEAR, X, dual, most_bytes=16.0 * X.size - 1.0)
-    assert not has_few_features(LINEAR, X[:500], dual[np.arange(500)], **how)
-    assert not has_few_features(Kernel("rbf", gamma=1.0), X, dual, **how)
-    assert not has_few_features(LINEAR, X, replace(dual, ridge=np.ones(n)), **how)
-    assert not has_few_features(LINEAR, X[:, :0], dual, **how)
+
+    def few(kernel: Kernel, X: Any, dual: Dual, most_bytes: float = np.inf) -> FewFeatures | None:
+        return FewFeatures.of(kernel, X, dual, most_bytes=most_bytes)
+
+    linear, quadratic = few(LINEAR, X, dual, 16.0 * X.size), few(QUADRATIC, X, dual)
+    cubic = few(CUBIC, X, dual)
+    assert linear is not None
+    assert quadratic is not None
+    assert cubic is not None
+    assert (linear.n_features, quadratic.n_features, cubic.n_features) == (8, 36, 165)
+    assert (linear.is_quick, quadratic.is_quick, cubic.is_quick) == (True, True, False)
+    assert linear.patience(n) < quadratic.patience(n) < cubic.patience(n)
+    assert few(LINEAR, X, dual, 16.0 * X.size - 1.0) is None
+    assert few(LINEAR, X[:31], dual[np.arange(31)]) is None
+    assert few(Kernel("rbf", gamma=1.0), X, dual) is None
+    assert few(LINEAR, X, replace(dual, ridge=np.ones(n))) is None
+    assert few(LINEAR, X[:, :0], dual) is None
+
+
+def test_features_that_are_too_large() -> None:
+    X, n = np.full((400, 2), 1e30, np.float32), 400
+    dual = Dual(np.ones(n), np.zeros(n), np.ones(n))
+    assert solved(Kernel("poly", gamma=1.0, degree=16), X, dual, equality=False, tol=1e-3) is None
 
 
 @pytest.mark.parametrize("fit_intercept", [True, False])
@@ -138,21 +194,60 @@ def test_estimators_solve_large_bounds_within_the_tolerance(
     assert fitted.violation_ <= 1e-3
 
 
+@pytest.mark.parametrize("rows", [1500, 3000])
+@pytest.mark.parametrize(("kernel", "name"), [(QUADRATIC, "magic"), (CUBIC, "cadata")])
+def test_estimators_end_where_smo_takes_long(
+    rows: int,
+    kernel: Kernel,
+    name: str,
+    shared_data: Callable[[str], Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, y = standard(shared_data(name), rows)
+    estimator = DCSVC if name == "magic" else DCSVR
+    inners = []
+    solve = FewFeatures.solve
+
+    def noted(self: FewFeatures, **how: Any) -> Any:
+        inners.append(how["after"].inner)
+        return solve(self, **how)
+
+    monkeypatch.setattr(FewFeatures, "is_quick", False)
+    monkeypatch.setattr(FewFeatures, "solve", noted)
+    fitted = estimator(**named(kernel), C=100.0).fit(X, y)
+    assert inners == [("smo",)]
+    beta = np.zeros(len(y))
+    beta[fitted.support_] = fitted.dual_coef_[0]
+    gradient = gram(X, kernel) @ beta - y
+    dual = (
+        Dual(-y, np.where(y > 0, 0.0, -100.0), np.where(y > 0, 100.0, 0.0))
+        if estimator is DCSVC
+        else Dual(-y, np.full(rows, -100.0), np.full(rows, 100.0), np.full(rows, 0.1))
+    )
+    assert violation(gradient, beta, dual, equality=True) <= 1.1e-3
+
+
+@pytest.mark.parametrize("rows", [1500, 3000])
+@pytest.mark.parametrize("at_once", [True, False])
 def test_what_does_not_converge_is_solved_as_before(
-    monkeypatch: pytest.MonkeyPatch, shared_data: Callable[[str], Any]
+    rows: int,
+    at_once: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    shared_data: Callable[[str], Any],
 ) -> None:
     X, y = standard(shared_data("magic"), 19020)
-    rng = np.random.default_rng(0).permutation(len(y))[:3000]
+    rng = np.random.default_rng(0).permutation(len(y))[:rows]
     X, y = X[rng], y[rng]
     exact = DCSVC(kernel="linear", C=10.0).fit(X, y)
     called: list[int] = []
 
-    def unsolved(X: Any, dual: Dual, **how: Any) -> Any:
-        called.append(len(dual))
-        return replace(solve_few_features(X, dual, **how), converged=False)
+    def unsolved(self: FewFeatures, **how: Any) -> None:
+        called.append(len(self.dual))
 
-    monkeypatch.setattr(whole, "solve_few_features", unsolved)
+    monkeypatch.setattr(FewFeatures, "is_quick", at_once)
+    monkeypatch.setattr(FewFeatures, "patience", lambda self, rows: 1000)
+    monkeypatch.setattr(FewFeatures, "solve", unsolved)
     other = DCSVC(kernel="linear", C=10.0).fit(X, y)
-    assert called
+    assert len(called) == 1
     assert other.objective_[0] == pytest.approx(exact.objective_[0], rel=1e-6)
     np.testing.assert_allclose(other.coef_, exact.coef_, atol=2e-2)
