@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from dcsvm_dask.kernels import Kernel, Rows, count_explicit_features, explicit_features
-from dcsvm_dask.kernels.blas import one_blas_thread
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.inner.interior_point import solve_block
 from dcsvm_dask.solvers.solution import Solution
@@ -101,8 +100,7 @@ class FewFeatures:
         V = explicit_features(self.kernel, self.X)
         if not np.isfinite(V).all():
             return None
-        with one_blas_thread():
-            found = solve_block(_Products(V, threads), self.dual, equality=equality, tol=tol)
+        found = solve_block(_Products(V, threads), self.dual, equality=equality, tol=tol)
         found.inner = ("interior-point",)
         if after is not None:
             found.inner, found.n_iter = (*after.inner, *found.inner), after.n_iter + found.n_iter
