@@ -91,7 +91,8 @@ def doubts_of(
         if source.feature_names is not None:  # a table that people have written
             texts += getattr(source, "doubts", ())
             texts += [_of_totals(source) if to_end else None, _of_zeros(source, labels)]
-            texts += thousands_doubts(source, survey.mixed())
+            some = None if sample is None else sample.read()[0]
+            texts += thousands_doubts(source, survey.mixed(), some)
             texts += [_of_labels(labels), _of_flags(classes), _of_classes(classes, counts)]
             texts.append(_of_missing(labels, is_prepared=isinstance(source, PreparedSource)))
             if getattr(y, "has_comma", False):

@@ -191,6 +191,13 @@ def test_dots_that_may_separate_thousands(form: str, tmp_path: Path) -> None:
     assert warned(tmp_path, columns, separator=";", decimal=",") == []
 
 
+def test_dots_are_doubted_beside_a_median_that_is_no_thousandth(tmp_path: Path) -> None:
+    values = np.array(["2.329", "2.330", "850", "1.001"])[EVERY % 4]
+    columns = {"price": np.where(EVERY < 4, "", values)}  # their median is 2.3295
+    (said,) = warned(tmp_path, columns)
+    assert "'price' with a dot, such as '2.329', all have" in said
+
+
 @pytest.mark.parametrize(
     "values",
     [

@@ -161,7 +161,7 @@ class PreparedSource:
     def _first_numbers(self) -> frozenset[int]:
         """Return the columns of text that are read as numbers."""
         choices, made = self._choices, self.preparation
-        if not self.table.is_text:
+        if not isinstance(self.table, CsvTable):
             return frozenset()
         if made is not None:
             plain = [one.is_plain_number and made.decimal == "." for one in made.encoders]
@@ -169,7 +169,7 @@ class PreparedSource:
         if choices.decimal != ".":
             return frozenset()
         features = self._layout.features
-        batch = [tidy(one, self._missing) for one in next(iter(self.table.batches(features)), [])]
+        batch = self._tidied(self.table.beginning(features))
         names = dict(zip(self.input_names, zip(features, batch, strict=bool(batch)), strict=False))
         return frozenset(
             place
@@ -378,6 +378,18 @@ class PreparedSource:
         for one, place in zip(made.encoders, self._used(made), strict=True):
             if one.kind == NUMBER:
                 found[feature] = one.name, place
+            feature += len(one.features)
+        return found
+
+    def fills_of_numbers(self) -> dict[int, float]:
+        """Return what fills in missing cells of each feature that is a column's number."""
+        made = self.preparation
+        if made is None:
+            return {}
+        found, feature = dict[int, float](), 0
+        for one in made.encoders:
+            if one.kind == NUMBER and isinstance(one.fill, float):
+                found[feature] = one.fill
             feature += len(one.features)
         return found
 
