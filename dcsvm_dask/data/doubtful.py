@@ -27,10 +27,9 @@ from dcsvm_dask.data.target_leaks import target_leaks, target_leaks_warning
 from dcsvm_dask.masking import masked
 from dcsvm_dask.numbers import counted
 from dcsvm_dask.readers.columns import listed
-from dcsvm_dask.readers.extra_lines import doubt_of_totals, last_cells, total_at_the_end
+from dcsvm_dask.readers.extra_lines import last_cells
 from dcsvm_dask.readers.labels import Label
 from dcsvm_dask.readers.preparing.cells import FLAGS, MISSING_WORDS
-from dcsvm_dask.readers.preparing.csv_tables import CsvTable
 from dcsvm_dask.readers.preparing.doubts import spelled_alike
 from dcsvm_dask.readers.preparing.source import PreparedSource
 from dcsvm_dask.readers.preparing.thousands import (
@@ -38,9 +37,9 @@ from dcsvm_dask.readers.preparing.thousands import (
     thousands_doubts,
     thousands_doubts_of_target,
 )
+from dcsvm_dask.readers.preparing.totals import text_of, totals_doubt
 from dcsvm_dask.readers.source import Source
 from dcsvm_dask.readers.survey import Survey
-from dcsvm_dask.readers.table import TableSource
 from dcsvm_dask.storage.rounding import RoundingLoss
 
 FEW_ROWS, FEW_SHARE = 10, 1e-3
@@ -90,7 +89,7 @@ def doubts_of(
         texts = [*_of_features(source.feature_names, survey), *texts]
         if source.feature_names is not None:  # a table that people have written
             texts += getattr(source, "doubts", ())
-            texts += [_of_totals(source) if to_end else None, _of_zeros(source, labels)]
+            texts += [totals_doubt(source) if to_end else None, _of_zeros(source, labels)]
             some = None if sample is None else sample.read()[0]
             texts += thousands_doubts(source, survey.mixed(), some)
             texts += [_of_labels(labels), _of_flags(classes), _of_classes(classes, counts)]
@@ -181,15 +180,9 @@ def _called(features: Sequence[int], names: Sequence[str] | None) -> str:
     return listed([str(k) if names is None else repr(names[k]) for k in features])
 
 
-def _text_of(source: Source) -> CsvTable | TableSource | None:
-    """Return the delimited text of a source; None where it is none."""
-    table: Any = source.table if isinstance(source, PreparedSource) else source
-    return table if isinstance(table, CsvTable | TableSource) else None
-
-
 def _of_zeros(source: Source, labels: Sequence[Label]) -> str | None:
     """Return that labels are written with leading zeros, which numbers do not have."""
-    table = _text_of(source)
+    table = text_of(source)
     names = None if table is None else table.names
     label = None if table is None else source.reading.label
     if table is None or names is None or label not in names or not labels:
@@ -203,13 +196,6 @@ def _of_zeros(source: Source, labels: Sequence[Label]) -> str | None:
         "now, as others that differ by zeros alone are; put a letter before them where they are "
         "codes"
     )
-
-
-def _of_totals(source: Source) -> str | None:
-    """Return that the last row of a delimited text looks like totals; None where it does not."""
-    table = _text_of(source)
-    found = None if table is None else total_at_the_end(table)
-    return None if found is None else doubt_of_totals(f"line {found[1]}", found[0])
 
 
 def _of_labels(labels: Sequence[Label]) -> str | None:

@@ -24,6 +24,7 @@ from dcsvm_dask.readers.lines import by_line
 from dcsvm_dask.readers.open import find_format, open_source
 from dcsvm_dask.readers.outside import OutsideCounts
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
+from dcsvm_dask.readers.preparing.totals import totals_doubt
 from dcsvm_dask.readers.source import ARCHIVES, Source, parts_to_fill, round_block
 from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.runtime.clients import gathered
@@ -104,6 +105,7 @@ class StoredRows:
     cells, outside = CellCounts(), dict[str, dict[str, float]]()
     """A data set was prepared at its ingest."""
     fewer_features = None
+    totals = None
     """It has all features."""
 
     def take(self, index: NDArray[np.int64]) -> Rows:
@@ -195,6 +197,12 @@ class SentRows:
             f"{self.name}: names {counted(self._source.n_named, 'feature')}, the model was trained "
             f"on {of_model:,}; absent ones count as zero"
         )
+
+    @property
+    def totals(self) -> str | None:
+        """That the last row looks like totals, after reading; else None."""
+        said = totals_doubt(self._source)
+        return None if said is None else f"{self.name}: {said}"
 
     def _absent(self) -> str:
         """Return the name of the missing label column, where labels are found by name."""

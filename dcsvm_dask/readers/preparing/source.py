@@ -246,8 +246,7 @@ class PreparedSource:
 
     def _learn_from(self, facts: list[ColumnFacts]) -> None:
         choices = self._choices
-        if isinstance(self.table, CsvTable):
-            check_extra_lines(self.table, facts, self._n_rows)
+        check_extra_lines(self.table, facts, self._n_rows)
         encoders, errors, wrong, words = [], list[str](), list[str](), dict[str, None]()
         if self._no_label is not None:
             errors.append(self._without_label(self._no_label))
