@@ -22,6 +22,11 @@ _POSTAL = ("zip", "zipcode", "postcode", "postalcode", "plz")
 _PAIRS = (("zip", "code"), ("postal", "code"), ("post", "code"))
 _OF_CODES = ("prefix", "number", "no", "nr", "id")
 """Words after those; other ones, as in zip_population, name what lies there."""
+_QUANTITIES = frozenset({
+    "age", "average", "avg", "count", "density", "income", "max", "mean", "median", "min", "num",
+    "per", "pop", "population", "price", "rate", "rent", "share", "size", "sum", "total", "value",
+})  # fmt: skip
+"""Words before those that name what lies there, too."""
 _FIRST, _LAST = 19000101, 21001231
 """Dates in the form 20200131 lie between these."""
 
@@ -105,6 +110,8 @@ def _is_postal(name: str) -> bool:
     words = [word.lower() for word in words_of(name)]
     while words and words[-1] in _OF_CODES:
         words.pop()
+    if _QUANTITIES.intersection(words):  # as median_income_zip
+        return False
     return bool(words) and (words[-1] in _POSTAL or tuple(words[-2:]) in _PAIRS)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -105,7 +105,7 @@ class StoredRows:
     cells, outside = CellCounts(), dict[str, dict[str, float]]()
     """A data set was prepared at its ingest."""
     fewer_features = None
-    totals = None
+    doubts: Sequence[str] = ()
     """It has all features."""
 
     def take(self, index: NDArray[np.int64]) -> Rows:
@@ -199,10 +199,10 @@ class SentRows:
         )
 
     @property
-    def totals(self) -> str | None:
-        """That the last row looks like totals, after reading; else None."""
-        said = totals_doubt(self._source)
-        return None if said is None else f"{self.name}: {said}"
+    def doubts(self) -> list[str]:
+        """What is doubtful in a table, after reading: totals in its last row, and commas."""
+        found = [totals_doubt(self._source), *getattr(self._source, "later_doubts", ())]
+        return [f"{self.name}: {said}" for said in found if said is not None]
 
     def _absent(self) -> str:
         """Return the name of the missing label column, where labels are found by name."""

@@ -30,6 +30,7 @@ from dcsvm_dask.readers.encoding import shown_encoding
 from dcsvm_dask.readers.extra_lines import hint_for_units, tail_of
 from dcsvm_dask.readers.files import count_lines, read_top, text_blocks, word_at
 from dcsvm_dask.readers.lines import line_of_row
+from dcsvm_dask.readers.minus import with_minus_signs
 from dcsvm_dask.readers.preparing.cells import WHOLE, hint_for_dash, hint_for_words
 from dcsvm_dask.readers.preparing.encoders import hint_for_mark
 from dcsvm_dask.readers.source import FILL_IN, NO_LABEL_REMEDY, Block, Reading
@@ -386,10 +387,13 @@ class TableSource:
         spans = np.empty((room, 2), np.int64)
         slow = np.empty((64, 4), np.int64)
         shape = (ord(self._head.delimiter), self._targets)
+        as_it_is = self._is_later and self._head.delimiter != " "
         while True:
             found = parse.parse_table(text, end, *shape, rows, labels, keys, spans, slow)
             n, n_text, n_slow, status, where, column = found
-            if status == parse.INEXACT:  # probably also in the following blocks
+            if status == parse.NOT_A_NUMBER and as_it_is:
+                text, as_it_is = with_minus_signs(text, self._head.delimiter), False
+            elif status == parse.INEXACT:  # probably also in the following blocks
                 self._form, rows = np.float64, np.empty(rows.shape, np.float64)
             elif n_slow > len(slow):
                 slow = np.empty((n_slow, 4), np.int64)

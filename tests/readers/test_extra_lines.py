@@ -162,8 +162,8 @@ def test_totals_in_a_column_that_is_no_feature_are_noted_at_prediction(tmp_path:
     for lines, note in (([*later, "Total,9,9"], f"line {N + 2} looks like a row of"), (later, "")):
         rows = open_batches(str(written(tmp_path, "id,a,b", *lines)), prepared, labelled=False)
         assert sum(batch.n_rows for batch in rows.batches()) == len(lines)
-        assert note in (rows.totals or "")
-        assert bool(note) == (rows.totals is not None)
+        assert len(rows.doubts) == bool(note)
+        assert note in "".join(rows.doubts)
 
 
 def test_words_for_no_value_in_the_first_row_are_no_units(tmp_path: Path) -> None:

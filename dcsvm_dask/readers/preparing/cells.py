@@ -21,6 +21,8 @@ MISSING_WORDS = (
     "--", ".", *SHEET_ERRORS,
 )  # fmt: skip
 """Words that programs write for a cell without a value."""
+DASHES = tuple("\u2010\u2011\u2012\u2013\u2014\u2015\u2212")
+"""Typographic dashes, which stand in empty cells, too, but are not taken for such."""
 WORDS_SHOWN = 5
 """Words of a column that a message names."""
 LONG_WORD = 40
