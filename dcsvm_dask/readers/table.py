@@ -127,6 +127,11 @@ def check_first_line(path: str, lines: Sequence[str], first: int, delimiter: str
         With what to do.
     """
     line = lines[first].strip("\r")
+    if _SEPARATOR.fullmatch(line.strip()):
+        raise InputError(
+            f"{path}, line {first + 1}: {line.strip()!r} tells Excel what separates the cells; "
+            f"delete it (tail -n +{first + 2} FILE > NEW)"
+        )
     if "\r" in line and '"' not in line:
         raise InputError(
             f"{path}: its lines end with carriage returns alone, as on old Macs; write it with "
@@ -148,6 +153,7 @@ def check_first_line(path: str, lines: Sequence[str], first: int, delimiter: str
         )
 
 
+_SEPARATOR = re.compile(r"\ufeff?\"?sep=.?\"?[,;]*", re.IGNORECASE)
 _MARKS = ("\t", ",", ";", "|")
 _QUOTED = re.compile('"[^"]*"')
 LOOKED_AT = 32

@@ -163,3 +163,11 @@ def test_versions_lose_their_zeros(tmp_path: Path) -> None:
 )
 def test_ordinary_decimals_are_no_versions(cells: list[str], tmp_path: Path) -> None:
     assert warned(tmp_path, {"price": cells * (N // 3)}) == []
+
+
+def test_exponents_without_a_sign_are_those_of_codes(tmp_path: Path) -> None:
+    (said,) = warned(tmp_path, {"slot": ["1E5", "2E7", "31E2", "40000"] * (N // 4)})
+    assert said.startswith(
+        "the numbers of the column 'slot', such as '1E5', have exponents without"
+    )
+    assert warned(tmp_path, {"slot": ["1e+05", "2E+07", "31e2", "40000"] * (N // 4)}) == []
