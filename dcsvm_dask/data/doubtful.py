@@ -193,9 +193,7 @@ def _of_forms(source: Source, labels: Sequence[Label]) -> str | None:
     if table is None or names is None or label not in names or not labels:
         return None
     cells = last_cells(table, names.index(label))
-    found = next(
-        (cell for cell in cells if re.fullmatch(r"0\d+|\d{1,9}[eE]\+?\d{1,2}", cell)), None
-    )
+    found = next((cell for cell in cells if re.fullmatch(r"0\d+|\d{1,9}[eE]\d{1,2}", cell)), None)
     if found is None:
         return None
     number = int(found) if found.isdigit() else int(float(found))

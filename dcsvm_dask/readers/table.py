@@ -31,7 +31,7 @@ from dcsvm_dask.readers.extra_lines import hint_for_units, tail_of
 from dcsvm_dask.readers.files import count_lines, read_top, text_blocks, word_at
 from dcsvm_dask.readers.lines import line_of_row
 from dcsvm_dask.readers.minus import with_minus_signs
-from dcsvm_dask.readers.preparing.cells import WHOLE, hint_for_dash, hint_for_words
+from dcsvm_dask.readers.preparing.cells import MISSING_WORDS, WHOLE, hint_for_dash, hint_for_words
 from dcsvm_dask.readers.preparing.encoders import hint_for_mark
 from dcsvm_dask.readers.source import FILL_IN, NO_LABEL_REMEDY, Block, Reading
 
@@ -434,12 +434,16 @@ class TableSource:
         problem = _SAYS[status].format(columns=head.columns, column=named, word=repr(word))
         if status == parse.NOT_FINITE and word.strip("+-").lower() == "nan":
             problem = f"{named} is {word!r}; {FILL_IN}"
+        is_missing = status == parse.NOT_A_NUMBER and word.strip() in MISSING_WORDS
+        if is_missing and self._is_later:
+            problem = f"{named} is empty ({word.strip()!r}); {FILL_IN}"
         if status == parse.NOT_A_NUMBER and head.names is not None and not self._is_later:
             problem += hint_for_words([word.strip()])
         problem += hint_for_dash(word.strip())
         if status == parse.NOT_A_NUMBER and self._is_later:
             problem += hint_for_mark(repr(word.strip()), ".")
-        if status == parse.NOT_A_NUMBER and head.names is not None and at == head.skip_lines + 1:
+        is_first = head.names is not None and at == head.skip_lines + 1
+        if status == parse.NOT_A_NUMBER and is_first and not is_missing:
             problem += hint_for_units(word, f"line {at}")
         said = f"{self.name}, line {at}: {problem}"
         if status == parse.NOT_A_NUMBER and not self._is_later and head.delimiter != " ":

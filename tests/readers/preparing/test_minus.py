@@ -85,6 +85,12 @@ def test_later_tables_have_all_forms(word: str, words: bool, tmp_path: Path) -> 
     later.write_text("a,b,c\n1,2,u\n(x),3,v\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"line 3: column 1 .* is not a number: '\(x\)'"):
         [*open_batches(str(later), prepared, labelled=False).batches()]
+    later.write_text("a,b,c\n1,2,u\n\u20134,3,v\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 3: .*its dash is U\+2013, no minus: write -$"):
+        [*open_batches(str(later), prepared, labelled=False).batches()]
+    later.write_text("a,b,c\nNA,2,u\n4,3,v\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"line 2: column 1 \('a'\) is empty.*; fill in"):
+        [*open_batches(str(later), prepared, labelled=False).batches()]
 
 
 @pytest.mark.parametrize(
