@@ -22,6 +22,11 @@ _POSTAL = ("zip", "zipcode", "postcode", "postalcode", "plz")
 _PAIRS = (("zip", "code"), ("postal", "code"), ("post", "code"))
 _OF_CODES = ("prefix", "number", "no", "nr", "id")
 """Words after those; other ones, as in zip_population, name what lies there."""
+_QUANTITIES = frozenset({
+    "age", "average", "avg", "count", "density", "income", "max", "mean", "median", "min", "num",
+    "per", "pop", "population", "price", "rate", "rent", "share", "size", "sum", "total", "value",
+})  # fmt: skip
+"""Words before those that name what lies there, too."""
 _FIRST, _LAST = 19000101, 21001231
 """Dates in the form 20200131 lie between these."""
 
@@ -50,10 +55,11 @@ def codes_warnings(source: Source, survey: Survey, rows: NDArray[np.float64]) ->
             f"({_drop(names[dates[0]])})"
         )
     codes = [j for j in whole if j not in dates]
-    written = _with_zeros(source, codes)
+    written = _written(source, codes)
     named = {names[j]: "" for j in codes if _is_postal(names[j]) and names[j] not in written}
     for column, sample in {**written, **named}.items():
-        reason = f", such as {sample!r}, have leading zeros" if sample else " are codes by its name"
+        what = "have exponents without a sign" if "E" in sample else "have leading zeros"
+        reason = f", such as {sample!r}, {what}" if sample else " are codes by its name"
         found.append(
             f"the numbers of the column {column!r}{reason}, and differences between them mean "
             f"nothing; where these are codes, give --one-hot {_quoted(column)}, or leave it out "
@@ -77,10 +83,11 @@ def _are_dates(values: NDArray[np.float64]) -> bool:
     return bool((day <= last).all())
 
 
-def _with_zeros(source: Source, features: Sequence[int]) -> dict[str, str]:
-    """Return the columns of a delimited text whose numbers have zeros before them, each with one.
+def _written(source: Source, features: Sequence[int]) -> dict[str, str]:
+    """Return the columns of a delimited text whose numbers are written as codes, each with one.
 
-    All of them have as many digits. The first block of the text is looked at.
+    They have zeros before them, and all as many digits; or some have the form 1E5, which programs
+    write as 1e+05 or 1E+05. The first block of the text is looked at.
     """
     import pyarrow.compute as pc
 
@@ -92,6 +99,9 @@ def _with_zeros(source: Source, features: Sequence[int]) -> dict[str, str]:
     found = {}
     for (_, name, _), cells in zip(columns, batch, strict=True):
         words = different(tidy(cells, table.missing_words))[0].drop_null()
+        powers = words.filter(pc.match_substring_regex(words, pattern=r"^\d+E\d+$"))
+        if len(powers):
+            found[name] = powers[0].as_py()
         zeros = words.filter(pc.match_substring_regex(words, pattern=r"^0\d"))
         lengths = pc.unique(pc.utf8_length(words)).to_pylist()
         if len(zeros) and len(words) >= LEAST_OTHERS and len(lengths) == 1:
@@ -105,6 +115,8 @@ def _is_postal(name: str) -> bool:
     words = [word.lower() for word in words_of(name)]
     while words and words[-1] in _OF_CODES:
         words.pop()
+    if _QUANTITIES.intersection(words):  # as median_income_zip
+        return False
     return bool(words) and (words[-1] in _POSTAL or tuple(words[-2:]) in _PAIRS)
 
 

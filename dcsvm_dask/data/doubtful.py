@@ -23,14 +23,14 @@ from dcsvm_dask.data.sentinels import (
     sentinels_warnings,
     target_sentinels_warnings,
 )
+from dcsvm_dask.data.serial_dates import serial_dates_warning
 from dcsvm_dask.data.target_leaks import target_leaks, target_leaks_warning
 from dcsvm_dask.masking import masked
 from dcsvm_dask.numbers import counted
 from dcsvm_dask.readers.columns import listed
-from dcsvm_dask.readers.extra_lines import doubt_of_totals, last_cells, total_at_the_end
+from dcsvm_dask.readers.extra_lines import last_cells
 from dcsvm_dask.readers.labels import Label
-from dcsvm_dask.readers.preparing.cells import FLAGS, MISSING_WORDS
-from dcsvm_dask.readers.preparing.csv_tables import CsvTable
+from dcsvm_dask.readers.preparing.cells import DASHES, FLAGS, MISSING_WORDS
 from dcsvm_dask.readers.preparing.doubts import spelled_alike
 from dcsvm_dask.readers.preparing.source import PreparedSource
 from dcsvm_dask.readers.preparing.thousands import (
@@ -38,9 +38,10 @@ from dcsvm_dask.readers.preparing.thousands import (
     thousands_doubts,
     thousands_doubts_of_target,
 )
+from dcsvm_dask.readers.preparing.totals import text_of, totals_doubt
+from dcsvm_dask.readers.preparing.versions import versions_doubts
 from dcsvm_dask.readers.source import Source
 from dcsvm_dask.readers.survey import Survey
-from dcsvm_dask.readers.table import TableSource
 from dcsvm_dask.storage.rounding import RoundingLoss
 
 FEW_ROWS, FEW_SHARE = 10, 1e-3
@@ -90,8 +91,9 @@ def doubts_of(
         texts = [*_of_features(source.feature_names, survey), *texts]
         if source.feature_names is not None:  # a table that people have written
             texts += getattr(source, "doubts", ())
-            texts += [_of_totals(source) if to_end else None, _of_zeros(source, labels)]
-            texts += thousands_doubts(source, survey.mixed())
+            texts += [totals_doubt(source) if to_end else None, _of_forms(source, labels)]
+            some = None if sample is None else sample.read()[0]
+            texts += thousands_doubts(source, survey.mixed(), some)
             texts += [_of_labels(labels), _of_flags(classes), _of_classes(classes, counts)]
             texts.append(_of_missing(labels, is_prepared=isinstance(source, PreparedSource)))
             if getattr(y, "has_comma", False):
@@ -164,7 +166,10 @@ def _of_sample(
     named = {*survey.index_like(names), *survey.id_like(names)}
     columns = [one for one in columns_of(source, shown) if one[1].start not in named]
     drops = names is not None
-    texts += codes_warnings(source, survey, rows) if drops else ()
+    if names is not None:
+        texts += codes_warnings(source, survey, rows)
+        texts.append(serial_dates_warning(names, rows))
+        texts += versions_doubts(source, rows)
     if codes is None:
         # A target may well rise from day to day.
         columns = [one for one in columns if one[1].start not in of_dates]
@@ -180,35 +185,26 @@ def _called(features: Sequence[int], names: Sequence[str] | None) -> str:
     return listed([str(k) if names is None else repr(names[k]) for k in features])
 
 
-def _text_of(source: Source) -> CsvTable | TableSource | None:
-    """Return the delimited text of a source; None where it is none."""
-    table: Any = source.table if isinstance(source, PreparedSource) else source
-    return table if isinstance(table, CsvTable | TableSource) else None
-
-
-def _of_zeros(source: Source, labels: Sequence[Label]) -> str | None:
-    """Return that labels are written with leading zeros, which numbers do not have."""
-    table = _text_of(source)
+def _of_forms(source: Source, labels: Sequence[Label]) -> str | None:
+    """Return that labels are written with leading zeros or exponents, which are lost."""
+    table = text_of(source)
     names = None if table is None else table.names
     label = None if table is None else source.reading.label
     if table is None or names is None or label not in names or not labels:
         return None
     cells = last_cells(table, names.index(label))
-    found = next((cell for cell in cells if re.fullmatch(r"0\d+", cell)), None)
-    if found is None or int(found) not in labels:
+    found = next((cell for cell in cells if re.fullmatch(r"0\d+|\d{1,9}[eE]\d{1,2}", cell)), None)
+    if found is None:
         return None
+    number = int(found) if found.isdigit() else int(float(found))
+    if number not in labels:
+        return None
+    what = "leading zeros" if found.isdigit() else "exponents"
+    others = "that differ by zeros alone" if found.isdigit() else "of the same number"
     return (
-        f"labels are written with leading zeros, such as {found}, which is the class {int(found)} "
-        "now, as others that differ by zeros alone are; put a letter before them where they are "
-        "codes"
+        f"labels are written with {what}, such as {found}, which is the class {number} "
+        f"now, as others {others} are; put a letter before them where they are codes"
     )
-
-
-def _of_totals(source: Source) -> str | None:
-    """Return that the last row of a delimited text looks like totals; None where it does not."""
-    table = _text_of(source)
-    found = None if table is None else total_at_the_end(table)
-    return None if found is None else doubt_of_totals(f"line {found[1]}", found[0])
 
 
 def _of_labels(labels: Sequence[Label]) -> str | None:
@@ -226,7 +222,11 @@ def _of_missing(labels: Sequence[Label], *, is_prepared: bool) -> str | None:
 
     Where columns are prepared, words for no value are refused or the user has chosen them.
     """
-    found = [] if is_prepared else [repr(label) for label in labels if label in MISSING_WORDS]
+    found = (
+        []
+        if is_prepared
+        else [repr(label) for label in labels if label in (*MISSING_WORDS, *DASHES)]
+    )
     numbers = [label for label in labels if not isinstance(label, str)]
     found += [str(label) for label in numbers if looks_missing(label, numbers)]
     if not found:

@@ -14,8 +14,9 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.estimators.known_kernel import KnownRows, is_known, known_rows
+from dcsvm_dask.estimators.warned import callers_level
 from dcsvm_dask.kernels import Rows
-from dcsvm_dask.readers.frames import is_frame
+from dcsvm_dask.readers.frames import is_frame, warn_of_order
 from dcsvm_dask.readers.targets import MOST_TARGET
 from dcsvm_dask.runtime.clients import (
     check_client,
@@ -164,6 +165,8 @@ def _validated(estimator: Any, X: Any, *y: Any, **how: Any) -> Any:
     """Return rows in float32, and y where it is given, as scikit-learn checks them."""
     how |= {"accept_sparse": "csr", "dtype": np.float32, "order": "C"}
     y = tuple(gathered(one, "y") for one in y)
+    for one in y:
+        warn_of_order(X, one, type(estimator).__name__, callers_level() + 1)
     with np.errstate(over="ignore"):  # what float32 cannot hold is refused as infinite
         return validate_data(estimator, X, *y, **how)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -24,6 +24,7 @@ from dcsvm_dask.readers.lines import by_line
 from dcsvm_dask.readers.open import find_format, open_source
 from dcsvm_dask.readers.outside import OutsideCounts
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
+from dcsvm_dask.readers.preparing.totals import totals_doubt
 from dcsvm_dask.readers.source import ARCHIVES, Source, parts_to_fill, round_block
 from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.runtime.clients import gathered
@@ -104,6 +105,7 @@ class StoredRows:
     cells, outside = CellCounts(), dict[str, dict[str, float]]()
     """A data set was prepared at its ingest."""
     fewer_features = None
+    doubts: Sequence[str] = ()
     """It has all features."""
 
     def take(self, index: NDArray[np.int64]) -> Rows:
@@ -195,6 +197,12 @@ class SentRows:
             f"{self.name}: names {counted(self._source.n_named, 'feature')}, the model was trained "
             f"on {of_model:,}; absent ones count as zero"
         )
+
+    @property
+    def doubts(self) -> list[str]:
+        """What is doubtful in a table, after reading: totals in its last row, and commas."""
+        found = [totals_doubt(self._source), *getattr(self._source, "later_doubts", ())]
+        return [f"{self.name}: {said}" for said in found if said is not None]
 
     def _absent(self) -> str:
         """Return the name of the missing label column, where labels are found by name."""

@@ -371,7 +371,7 @@ def _warn_of_cells(rows: StoredRows | SentRows, n_rows: int) -> None:
 
 def _notes(rows: StoredRows | SentRows) -> list[str]:
     """Return what users should know of rows that were decided, a sentence each."""
-    return [] if rows.fewer_features is None else [rows.fewer_features]
+    return [*([] if rows.fewer_features is None else [rows.fewer_features]), *rows.doubts]
 
 
 def _notes_of_scored(

@@ -16,9 +16,13 @@ from dcsvm_dask.readers.files import text_blocks
 TAIL_BYTES = 1 << 16
 """Of the end of a text, in which its last lines are looked for."""
 _TOTALS = frozenset({
-    "total", "totals", "grand total", "subtotal", "sum", "sums", "average", "mean", "summe",
+    "all", "total", "totals", "grand total", "subtotal", "sum", "sums", "average", "mean", "summe",
     "gesamt", "gesamtsumme", "insgesamt", "mittelwert", "durchschnitt", "somme", "moyenne", "suma",
     "summa", "totale", "totaal", "итого", "合計",
+})  # fmt: skip
+_NO_VALUES = frozenset({
+    "absent", "blank", "empty", "error", "missing", "nil", "no data", "no value", "none",
+    "not available", "null", "n.a", "n.d", "nd", "unavailable", "undefined", "unknown", "void",
 })  # fmt: skip
 _SHORT = 3
 """Letters of a word that may be a unit where no other column says so."""
@@ -74,11 +78,15 @@ def _totals(cell: str) -> str:
 def are_units(words: Sequence[str]) -> bool:
     """Return whether words in the first row of columns of numbers look like units.
 
+    Words that say that a value is missing do not.
+
     Parameters
     ----------
     words : sequence of str
         Those of all columns of numbers that have one in that row; the others have no cell there.
     """
+    if all(word.strip("[](){}. ").casefold() in _NO_VALUES for word in words):
+        return False
     if len(words) == 1:
         return len(words[0].strip("[](){}")) <= _SHORT or words[0][:1] in "[("
     return len(words) > 1

@@ -26,6 +26,7 @@ _MARKUP = re.compile(
 """Begin of a page or document of marks, with its first one, after declarations and comments. Names
 of columns may be in such brackets, too: <DATE>,<OPEN>."""
 _PAGE = "is a web page: save the table that it shows as CSV"
+_TEXTS = f"{_PAGE}; where it is a table of texts with such marks, begin it with a line of names"
 _PAGE_MARKS = (b"html", b"head", b"body", b"table", b"meta", b"div", b"p", b"script", b"style")
 _BINARY_SHEETS = (b"\xd0\xcf\x11\xe0", _MEMBER)
 _ENDINGS = {
@@ -103,7 +104,7 @@ def _said_of_markup(head: bytes) -> str | None:
         return None
     mark = found[1].lower()
     if mark.startswith(b"!doctype") or mark in _PAGE_MARKS:
-        return _PAGE
+        return _TEXTS if mark in (b"p", b"div") else _PAGE
     if mark == b"workbook":
         return _SHEET
     return f"is an XML file: {_AS_FRAME.format('read_xml')}" if b"<?xml" in found[0] else None

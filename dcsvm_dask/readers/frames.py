@@ -48,6 +48,10 @@ class FrameSource:
         Whether to read labels, where there are any.
     drop : sequence of str
         Names of columns to leave out.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame or polars.DataFrame
     """
 
     parses = False
@@ -64,7 +68,7 @@ class FrameSource:
         labelled: bool = True,
         drop: Sequence[str] = (),
     ) -> None:
-        self.name, self._frame = name, frame
+        self.name, self.frame = name, frame
         self._n = int(frame.shape[0])
         columns = list(frame.columns)
         names = [str(column) for column in columns]
@@ -94,9 +98,9 @@ class FrameSource:
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks in order."""
         for start, stop in spans(self._n, 4 * len(self._features)):
-            part = self._frame.iloc[start:stop] if _of_pandas(self._frame) else None
+            part = self.frame.iloc[start:stop] if _of_pandas(self.frame) else None
             if part is None:
-                part = self._frame.slice(start, stop - start)
+                part = self.frame.slice(start, stop - start)
             rows = np.empty((stop - start, len(self._features)))
             for k, column in enumerate(self._features):
                 rows[:, k] = _numbers(part[column])
@@ -106,7 +110,7 @@ class FrameSource:
             yield finish_block(rows, self.name, start, self.feature_names), labels
 
     def _check(self, column: Any) -> None:
-        kind = self._frame[column].dtype
+        kind = self.frame[column].dtype
         if not is_numeric(kind):
             raise InputError(f"{self.name}: the column {column!r} must be numeric, got {kind}")
 
@@ -173,7 +177,7 @@ def memory_source(
     if y is not None and label is not None:
         raise InputError(f"{name}: both y and label {label!r} are given; give one of them")
     choices = choices or Choices()
-    _warn_of_order(X, y, name)
+    warn_of_order(X, y, name)
     for part in (X, y):
         check_unmasked(part, name if part is X else f"{name}: labels")
     if is_frame(X):
@@ -203,10 +207,19 @@ def memory_source(
     return ArraySource(X, y, name)
 
 
-def _warn_of_order(X: Any, y: Any, name: str) -> None:
+def warn_of_order(X: Any, y: Any, name: str, stacklevel: int = 3) -> None:
     """Warn where rows and labels of pandas have the same index in another order.
 
     They are paired by position, as scikit-learn does.
+
+    Parameters
+    ----------
+    X, y : Any
+        There is no warning for what is not of pandas.
+    name : str
+        Of the rows, for the message.
+    stacklevel : int, default 3
+        Of the warning.
     """
     if not (_of_pandas(X) and _of_pandas(y)):
         return
@@ -220,7 +233,7 @@ def _warn_of_order(X: Any, y: Any, name: str) -> None:
         f"{where}, counted from 0: {ours[where]} and {theirs[where]}); rows and labels are "
         f"paired by position: give {remedy} where they belong together by the index"
     )
-    warnings.warn(DcsvmWarning(said), stacklevel=3)
+    warnings.warn(DcsvmWarning(said), stacklevel=stacklevel)
 
 
 def _same_values(one: Any, other: Any) -> bool:

@@ -30,7 +30,8 @@ from dcsvm_dask.readers.encoding import shown_encoding
 from dcsvm_dask.readers.extra_lines import hint_for_units, tail_of
 from dcsvm_dask.readers.files import count_lines, read_top, text_blocks, word_at
 from dcsvm_dask.readers.lines import line_of_row
-from dcsvm_dask.readers.preparing.cells import WHOLE, hint_for_dash, hint_for_words
+from dcsvm_dask.readers.minus import with_minus_signs
+from dcsvm_dask.readers.preparing.cells import MISSING_WORDS, WHOLE, hint_for_dash, hint_for_words
 from dcsvm_dask.readers.preparing.encoders import hint_for_mark
 from dcsvm_dask.readers.source import FILL_IN, NO_LABEL_REMEDY, Block, Reading
 
@@ -126,6 +127,11 @@ def check_first_line(path: str, lines: Sequence[str], first: int, delimiter: str
         With what to do.
     """
     line = lines[first].strip("\r")
+    if _SEPARATOR.fullmatch(line.strip()):
+        raise InputError(
+            f"{path}, line {first + 1}: {line.strip()!r} tells Excel what separates the cells; "
+            f"delete it (tail -n +{first + 2} FILE > NEW)"
+        )
     if "\r" in line and '"' not in line:
         raise InputError(
             f"{path}: its lines end with carriage returns alone, as on old Macs; write it with "
@@ -147,6 +153,7 @@ def check_first_line(path: str, lines: Sequence[str], first: int, delimiter: str
         )
 
 
+_SEPARATOR = re.compile(r"\ufeff?\"?sep=.?\"?[,;]*", re.IGNORECASE)
 _MARKS = ("\t", ",", ";", "|")
 _QUOTED = re.compile('"[^"]*"')
 LOOKED_AT = 32
@@ -386,10 +393,13 @@ class TableSource:
         spans = np.empty((room, 2), np.int64)
         slow = np.empty((64, 4), np.int64)
         shape = (ord(self._head.delimiter), self._targets)
+        as_it_is = self._is_later and self._head.delimiter != " "
         while True:
             found = parse.parse_table(text, end, *shape, rows, labels, keys, spans, slow)
             n, n_text, n_slow, status, where, column = found
-            if status == parse.INEXACT:  # probably also in the following blocks
+            if status == parse.NOT_A_NUMBER and as_it_is:
+                text, as_it_is = with_minus_signs(text, self._head.delimiter), False
+            elif status == parse.INEXACT:  # probably also in the following blocks
                 self._form, rows = np.float64, np.empty(rows.shape, np.float64)
             elif n_slow > len(slow):
                 slow = np.empty((n_slow, 4), np.int64)
@@ -424,12 +434,16 @@ class TableSource:
         problem = _SAYS[status].format(columns=head.columns, column=named, word=repr(word))
         if status == parse.NOT_FINITE and word.strip("+-").lower() == "nan":
             problem = f"{named} is {word!r}; {FILL_IN}"
+        is_missing = status == parse.NOT_A_NUMBER and word.strip() in MISSING_WORDS
+        if is_missing and self._is_later:
+            problem = f"{named} is empty ({word.strip()!r}); {FILL_IN}"
         if status == parse.NOT_A_NUMBER and head.names is not None and not self._is_later:
             problem += hint_for_words([word.strip()])
         problem += hint_for_dash(word.strip())
         if status == parse.NOT_A_NUMBER and self._is_later:
             problem += hint_for_mark(repr(word.strip()), ".")
-        if status == parse.NOT_A_NUMBER and head.names is not None and at == head.skip_lines + 1:
+        is_first = head.names is not None and at == head.skip_lines + 1
+        if status == parse.NOT_A_NUMBER and is_first and not is_missing:
             problem += hint_for_units(word, f"line {at}")
         said = f"{self.name}, line {at}: {problem}"
         if status == parse.NOT_A_NUMBER and not self._is_later and head.delimiter != " ":

@@ -130,3 +130,44 @@ def test_one_value_far_from_a_sample(tmp_path: Path) -> None:
         warnings.simplefilter("ignore")
         (said,) = ingest(frame, tmp_path / "d.zarr", label="y").warnings
     assert "the value -1e+09 of the column 'a' is so far from the others (" in said
+
+
+@pytest.mark.parametrize("name", ["median_income_zip", "avg price zip code", "pop_per_plz"])
+def test_quantities_of_postal_codes_are_no_codes(name: str, tmp_path: Path) -> None:
+    assert warned(tmp_path, {name: [int(code) for code in CODES]}, "frame") == []
+
+
+VERSIONS = [f"1.{k}" for k in RNG.integers(8, 13, N).tolist()]
+
+
+def test_versions_lose_their_zeros(tmp_path: Path) -> None:
+    (said,) = warned(tmp_path, {"app": VERSIONS})
+    assert said == (
+        "the numbers of the column 'app' may be versions: 1.10 is read as 1.1; where they are, "
+        "give --one-hot app, or leave it out (--drop app, in Python drop=[NAME])"
+    )
+    assert warned(tmp_path, {"app": VERSIONS}, one_hot=["app"]) == []
+    tens = ["2.10", "2.20", "3.1"] * (N // 3)
+    (said,) = warned(tmp_path, {"App Version": tens, "c": ["u", "v"] * (N // 2)}, one_hot=["c"])
+    assert "'App Version' may be versions: 2.10 is read as 2.1; where they are, give" in said
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["1.10", "1.90", "2.05"],  # decimals of one width
+        ["1.1", "1.9", "2.05"],
+        ["1.20", "1.5", "10"],
+        ["-1.10", "1.9", "1.1"],
+    ],
+)
+def test_ordinary_decimals_are_no_versions(cells: list[str], tmp_path: Path) -> None:
+    assert warned(tmp_path, {"price": cells * (N // 3)}) == []
+
+
+def test_exponents_without_a_sign_are_those_of_codes(tmp_path: Path) -> None:
+    (said,) = warned(tmp_path, {"slot": ["1E5", "2E7", "31E2", "40000"] * (N // 4)})
+    assert said.startswith(
+        "the numbers of the column 'slot', such as '1E5', have exponents without"
+    )
+    assert warned(tmp_path, {"slot": ["1e+05", "2E+07", "31e2", "40000"] * (N // 4)}) == []

@@ -191,6 +191,13 @@ def test_dots_that_may_separate_thousands(form: str, tmp_path: Path) -> None:
     assert warned(tmp_path, columns, separator=";", decimal=",") == []
 
 
+def test_dots_are_doubted_beside_a_median_that_is_no_thousandth(tmp_path: Path) -> None:
+    values = np.array(["2.329", "2.330", "850", "1.001"])[EVERY % 4]
+    columns = {"price": np.where(EVERY < 4, "", values)}  # their median is 2.3295
+    (said,) = warned(tmp_path, columns)
+    assert "'price' with a dot, such as '2.329', all have" in said
+
+
 @pytest.mark.parametrize(
     "values",
     [
@@ -266,6 +273,29 @@ def test_a_target_that_stands_for_a_missing_one(tmp_path: Path) -> None:
     assert said.startswith("the target -999 lies outside of all others (16.7% of the rows; others")
     assert said.endswith("where it stands for a missing target, leave such rows out of the table")
     assert warned(tmp_path, {}, RNG.normal(size=N).round(3), task="regression") == []
+
+
+@pytest.mark.parametrize("dash", ["\u2013", "\u2014"])
+def test_dashes_that_may_stand_in_empty_cells(dash: str, tmp_path: Path) -> None:
+    (said,) = warned(tmp_path, {"word": np.where(EVERY % 5 == 1, dash, WORDS)}, missing="median")
+    assert said.startswith(
+        f"the column 'word' has the category {dash!r} (U+{ord(dash):04X}); where"
+    )
+    assert said.endswith(f"{dash}'")
+    words = {"missing_words": [dash], "missing": "median"}
+    assert warned(tmp_path, {"word": np.where(EVERY % 5 == 1, dash, WORDS)}, **words) == []
+    (said,) = warned(
+        tmp_path, {}, np.array(["a", dash])[EVERY % 2], one_hot=(), dates=None, missing="refuse"
+    )
+    assert f"became a class: {dash!r}" in said
+
+
+def test_labels_with_exponents(tmp_path: Path) -> None:
+    (said,) = warned(tmp_path, {}, np.array(["1E5", "1e5", "100000", "A1"])[EVERY % 4])
+    assert said == (
+        "labels are written with exponents, such as 1e5, which is the class 100000 now, as others "
+        "of the same number are; put a letter before them where they are codes"
+    )
 
 
 @pytest.mark.parametrize("word", [False, True])

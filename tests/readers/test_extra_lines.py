@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dcsvm_dask.data.ingest import ingest
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import DcsvmWarning, InputError
+from dcsvm_dask.prediction.batches import open_batches
+from dcsvm_dask.storage.preparation import Preparation
 
 N = 40
 RNG = np.random.default_rng(0)
@@ -95,6 +99,80 @@ def test_a_category_that_rows_above_have_is_no_total(tmp_path: Path) -> None:
     assert said_of(path) == ""
     path = written(tmp_path, "id,a,b,Total", "r,1,2,no", *ROWS, "Total,9,9,no")
     assert said_of(path, label="Total") != ""
+
+
+def frame_of(*rows: str) -> pd.DataFrame:
+    return pd.read_csv(io.StringIO("\n".join(["id,a,b,y", *rows])))
+
+
+def given(form: str, frame: pd.DataFrame, folder: Path) -> Any:
+    """Return a frame in some form that is no text."""
+    if form == "polars":
+        return pytest.importorskip("polars").from_pandas(frame)
+    if form == "parquet":
+        frame.to_parquet(folder / "t.parquet", row_group_size=10)
+        return folder / "t.parquet"
+    if form == "jsonl":
+        frame.to_json(folder / "t.jsonl", orient="records", lines=True)
+        return folder / "t.jsonl"
+    return frame
+
+
+FORMS = ["pandas", "polars", "parquet", "jsonl"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_totals_of_other_formats(form: str, tmp_path: Path) -> None:
+    def said(*rows: str, **how: Any) -> str:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            source = given(form, frame_of(*rows), tmp_path)
+            ingest(source, tmp_path / "d.zarr", overwrite=True, **{**HOW, **how})
+        return "".join(str(one.message) for one in caught if "totals of" in str(one.message))
+
+    where = f"line {N + 1}" if form == "jsonl" else f"row {N} (counted from 0)"
+    for how in ({}, {"one_hot": ["id"], "drop": []}):
+        found = said(*ROWS, "Total,9,9,no", **how)
+        assert f"{where} looks like a row of totals of those above it ('Total'); delete" in found
+    assert said(*ROWS, "Total,9,9,no", rows=(0, N)) == ""
+    assert said("Total,1,2,no", *ROWS, "Total,9,9,no") == ""
+    assert said(*ROWS) == ""
+
+
+@pytest.mark.parametrize("form", ["pandas", "parquet", "jsonl"])
+def test_totals_among_numbers_of_other_formats_are_refused(form: str, tmp_path: Path) -> None:
+    frame = frame_of(*ROWS, "r,Total,9,no")
+    if form != "parquet":
+        frame["a"] = [*map(float, frame["a"][:-1]), "Total"]
+    with pytest.raises(InputError, match=f" {N}|{N + 1}.*: looks like a row of totals.*; delete"):
+        ingest(given(form, frame, tmp_path), tmp_path / "d.zarr", **HOW)
+
+
+def test_totals_of_a_pivot_table_are_named_by_the_index(tmp_path: Path) -> None:
+    frame = frame_of(*ROWS).set_index("id")
+    total = pd.DataFrame([[9.0, 9.0, "no"]], ["All"], frame.columns)
+    with pytest.warns(DcsvmWarning, match="the last row, 'All' by its index, looks like a row of"):
+        ingest(pd.concat([frame, total]), tmp_path / "d.zarr", label="y")
+
+
+def test_totals_in_a_column_that_is_no_feature_are_noted_at_prediction(tmp_path: Path) -> None:
+    data = ingest(written(tmp_path, "id,a,b,y", *ROWS), tmp_path / "d.zarr", **HOW)
+    prepared = Preparation.of(data)
+    later = [row.rpartition(",")[0] for row in ROWS]
+    for lines, note in (([*later, "Total,9,9"], f"line {N + 2} looks like a row of"), (later, "")):
+        rows = open_batches(str(written(tmp_path, "id,a,b", *lines)), prepared, labelled=False)
+        assert sum(batch.n_rows for batch in rows.batches()) == len(lines)
+        assert len(rows.doubts) == bool(note)
+        assert note in "".join(rows.doubts)
+
+
+def test_words_for_no_value_in_the_first_row_are_no_units(tmp_path: Path) -> None:
+    path = written(tmp_path, "id,a,b,y", "r,missing,unknown,no", *ROWS)
+    with pytest.raises(
+        InputError, match=r"line 2: column 2 \('a'\) is not a number: 'missing'"
+    ) as e:
+        ingest(path, tmp_path / "d.zarr", **HOW)
+    assert "give --missing median" in str(e.value)
 
 
 def test_a_header_that_is_repeated_among_words(tmp_path: Path) -> None:

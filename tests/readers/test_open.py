@@ -97,6 +97,7 @@ def test_sheets_are_told_by_their_content(
     ("text", "said"),
     [
         ("<!doctype html>\n<html>", "is a web page: save the table"),
+        ("<p>Good,1\n<p>Bad,2\n", "is a web page: .*; where it is a table of texts .*, begin it"),
         ("<HTML><body>", "is a web page: save the table"),
         ("\ufeff\r\n<html lang='en'>", "is a web page: save the table"),
         ('<?xml version="1.0"?>\n<!-- a <b> -->\n<html>', "is a web page: save the table"),

@@ -12,6 +12,7 @@ import pytest
 
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import DcsvmWarning, InputError
+from dcsvm_dask.estimators import DCSVC, DCSVR
 
 N = 40
 RNG = np.random.default_rng(0)
@@ -39,6 +40,18 @@ def test_other_indices_are_not_warned_of(index: Any, tmp_path: Path) -> None:
         ingest((X.set_axis(index), Y.set_axis(index)), tmp_path / "d.zarr")
         ingest((X, Y.set_axis(range(N, 2 * N))), tmp_path / "e.zarr")
         ingest((X.to_numpy(), Y.iloc[MIXED]), tmp_path / "f.zarr")
+
+
+def test_an_estimator_warns_alike() -> None:
+    with pytest.warns(DcsvmWarning, match=r"^DCSVC: .*another order.*give y.loc\[X") as caught:
+        DCSVC().fit(X, Y.iloc[MIXED])
+    assert [one.filename for one in caught] == [__file__]
+    with pytest.warns(DcsvmWarning, match="^DCSVR: .*another order"):
+        DCSVR().fit(X, pd.Series(RNG.normal(size=N)).iloc[MIXED])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DcsvmWarning)
+        DCSVC().fit(X, Y)
+        DCSVC().fit(X, Y.set_axis(range(N, 2 * N)))
 
 
 def test_other_values_are_not_warned_of(tmp_path: Path) -> None:

@@ -177,3 +177,14 @@ def test_semicolons_within_cells_do_not_separate(tmp_path: Path) -> None:
     how: dict[str, Any] = {"label": -1, "one_hot": "auto", "scale": "none", "overwrite": True}
     data = api.ingest(path, tmp_path / "d.zarr", **how)
     np.testing.assert_array_equal(data.rows.read(0, N)[:, 0], A)
+
+
+@pytest.mark.parametrize("line", ["sep=;", '"sep=,"', "SEP=\t", "\ufeffsep=;;;;"])
+@pytest.mark.parametrize("words", [False, True])
+def test_a_line_for_excel_is_refused_by_the_reason(words: bool, line: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    text = FRAME.assign(c="u").to_csv(index=False, sep=";") if words else FRAME.to_csv(index=False)
+    path.write_text(f"{line}\n{text}", encoding="utf-8")
+    said = refused(path, one_hot="auto") if words else refused(path)
+    assert said.startswith(f"{path}, line 1: '")
+    assert said.endswith(" tells Excel what separates the cells; delete it (tail -n +2 FILE > NEW)")

@@ -17,10 +17,12 @@ MINUS = "\u2212"
 SHEET_ERRORS = ("#N/A", "#NA", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")
 """What spreadsheets write for a cell without a value."""
 MISSING_WORDS = (
-    "", "NA", "N/A", "n/a", "na", "NaN", "nan", "-nan", "null", "NULL", "None", "NaT", "?", "-",
-    "--", ".", *SHEET_ERRORS,
+    "", "NA", "<NA>", "N/A", "n/a", "na", "NaN", "nan", "-nan", "null", "NULL", "\\N", "None",
+    "NaT", "?", "-", "--", ".", *SHEET_ERRORS,
 )  # fmt: skip
 """Words that programs write for a cell without a value."""
+DASHES = tuple("\u2010\u2011\u2012\u2013\u2014\u2015\u2212")
+"""Typographic dashes, which stand in empty cells, too, but are not taken for such."""
 WORDS_SHOWN = 5
 """Words of a column that a message names."""
 LONG_WORD = 40

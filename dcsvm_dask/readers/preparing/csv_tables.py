@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ from dcsvm_dask.readers.preparing.cells import (
     is_comment,
     is_parsed_as_numbers,
 )
+from dcsvm_dask.readers.preparing.plain_numbers import LEAST_BYTES, PlainNumbers
 from dcsvm_dask.readers.preparing.records import QUOTE, end_of_records
 from dcsvm_dask.readers.preparing.words import tidy
 from dcsvm_dask.readers.source import BLOCK_BYTES, Reading
@@ -37,6 +39,9 @@ from dcsvm_dask.readers.table import (
 )
 
 UNCLOSED = "has a cell whose quotation marks do not close"
+BEGINNING = 1 << 18
+"""Bytes of a text that say which of its columns are numbers."""
+NEWLINE = 10
 BLANK = 32
 """The largest byte that is a blank or an end of a line."""
 
@@ -177,10 +182,19 @@ class CsvTable:
         )
 
     def batches(self, wanted: Sequence[int], numbers: Collection[int] = ()) -> Iterator[list[Any]]:
-        """Yield columns of words, each of them once, or of numbers, of consecutive rows."""
+        """Yield columns of words, each of them once, or of numbers, of consecutive rows.
+
+        Columns that are taken out of `wanted` meanwhile are left out of the next batches.
+        """
         wrong, numbers = list[int](), {*numbers}.intersection(wanted)
+        plain: PlainNumbers | None = PlainNumbers(self._head.delimiter, self._head.n_cells)
+        if any(_is_number(word, ".") and math.isfinite(float(word)) for word in self.missing_words):
+            plain = None  # such as -999, which it does not know
         for text in self._blocks():
             batch = None
+            if plain is not None and numbers and len(text) >= LEAST_BYTES:
+                batch = self._parsed_apart(plain, text, wanted, sorted(numbers), wrong)
+                plain = None if batch is None else plain  # probably so in the following blocks
             while batch is None:
                 try:
                     batch = self._parsed(text, wanted, numbers, wrong)
@@ -188,6 +202,28 @@ class CsvTable:
                     # Where no column is found out they differ by what counts as a blank.
                     numbers -= self._words_among(text, sorted(numbers)) or {*numbers}
             yield batch
+
+    def _parsed_apart(
+        self,
+        plain: PlainNumbers,
+        text: NDArray[np.uint8],
+        wanted: Sequence[int],
+        numbers: Sequence[int],
+        wrong: list[int],
+    ) -> list[Any] | None:
+        """Return what `_parsed` does; None where a cell of the numbers is no plain number."""
+        import pyarrow as pa
+
+        found = plain.read(text, numbers)
+        if found is None:
+            return None
+        # At least one column, which tells how many rows there are for pyarrow.
+        others = [k for k in wanted if k not in numbers] or numbers[:1]
+        columns = dict(zip(others, self._parsed(text, others, set(), wrong), strict=True))
+        if len(columns[others[0]]) != found.shape[1]:
+            return None
+        columns |= {k: pa.array(one) for k, one in zip(numbers, found, strict=True)}
+        return [columns[k] for k in wanted]
 
     def _parsed(
         self, text: NDArray[np.uint8], wanted: Sequence[int], numbers: set[int], wrong: list[int]
@@ -230,6 +266,16 @@ class CsvTable:
             raise self._refused(wrong, error) from error
         columns = [table.column(chosen.index(called[k])) for k in wanted]
         return [one.chunk(0) if one.num_chunks == 1 else one.combine_chunks() for one in columns]
+
+    def beginning(self, wanted: Sequence[int]) -> list[Any]:
+        """Return columns of words of the first `BEGINNING` bytes of records; none without rows."""
+        text = next(self._blocks(), np.zeros(0, np.uint8))
+        ends = np.flatnonzero(text[:BEGINNING] == NEWLINE)
+        if len(text) > BEGINNING and ends.size:
+            begin = text[: ends[-1] + 1]
+            end = end_of_records(begin, self._head.delimiter)
+            text = begin[:end] if end else text
+        return self._parsed(text, wanted, set(), []) if _has_cells(text) else []
 
     def _words_among(self, text: NDArray[np.uint8], columns: list[int]) -> set[int]:
         """Return which columns have a cell that is no number."""

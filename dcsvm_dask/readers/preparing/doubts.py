@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dcsvm_dask.readers.preparing.cells import is_text
+from dcsvm_dask.readers.preparing.cells import (
+    DASHES,
+    doubtful_comma,
+    hint_for_words,
+    is_text,
+)
 from dcsvm_dask.readers.preparing.dates import are_dates, form_in_words
 from dcsvm_dask.readers.preparing.encoders import DATE, NUMBER, ONE_HOT, ORDINAL, Encoder
 from dcsvm_dask.readers.preparing.words import different
@@ -88,6 +93,7 @@ def doubts(
             _of_units(encoder, known[encoder.name]),
             _of_dates(encoder, known[encoder.name]),
             _of_na(encoder, na),
+            _of_dashes(encoder),
             None if comma_separated else _of_commas(encoder, known[encoder.name]),
         )
     ]
@@ -184,6 +190,42 @@ def of_commas(name: str, sample: str) -> str:
     )
 
 
+class LaterCommas:
+    """Looks for numbers of later rows whose commas may begin the decimals.
+
+    Parameters
+    ----------
+    encoders : sequence of Encoder
+        Of the columns that are looked at.
+    """
+
+    def __init__(self, encoders: Sequence[Encoder]) -> None:
+        self._places = [k for k, one in enumerate(encoders) if one.kind == NUMBER]
+        self._names = [one.name for one in encoders]
+        self._samples: dict[int, str] = {}
+        self._clear: set[int] = set()
+
+    def update(self, columns: Sequence[Any]) -> None:
+        """Add cells of all columns."""
+        for k in self._places:
+            if k not in self._clear and is_text(columns[k].type):
+                sample, is_clear = doubtful_comma(different(columns[k])[0])
+                if is_clear:
+                    self._clear.add(k)
+                elif sample is not None:
+                    self._samples.setdefault(k, sample)
+
+    def doubts(self) -> list[str]:
+        """Return a sentence for each column of which no number says what its commas mean."""
+        return [
+            f"the numbers of the column {self._names[k]!r} with a comma, such as {sample!r}, all "
+            "have three digits after it; they are read as thousands: where a comma begins the "
+            "decimals, write a point there, as in the training table"
+            for k, sample in self._samples.items()
+            if k not in self._clear
+        ]
+
+
 def _of_na(encoder: Encoder, na: NaCells | None) -> str | None:
     share = 0.0 if na is None else na.share(encoder.name)
     # With an indicator it is a category: the feature that says which cells are empty.
@@ -193,4 +235,15 @@ def _of_na(encoder: Encoder, na: NaCells | None) -> str | None:
         f"NA stands in {share:.0%} of the cells of the column {encoder.name!r} and is read as an "
         "empty cell; where it is a category, name the words of empty cells without it: "
         '--missing-words WORD,..., or "" for none (in Python missing_words=[])'
+    )
+
+
+def _of_dashes(encoder: Encoder) -> str | None:
+    """Return that a category is a dash, which stands in empty cells of many tables."""
+    found = [word for word in encoder.words if word in DASHES] if encoder.kind == ONE_HOT else []
+    if not found:
+        return None
+    return (
+        f"the column {encoder.name!r} has the category {found[0]!r} (U+{ord(found[0]):04X})"
+        f"{hint_for_words(found)}"
     )

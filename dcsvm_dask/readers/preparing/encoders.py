@@ -14,6 +14,7 @@ from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.preparing.cells import (
     PARENTHESES,
     flags_in,
+    hint_for_dash,
     is_date,
     is_number,
     numbers_of,
@@ -233,7 +234,10 @@ class Encoder:
         if wrong.any():
             row = _first(wrong, codes)
             word = shown(cells[row if codes is None else int(codes[row])])
-            raise BadCellError(row, self.name, f"{what}: {word}{hint_for_mark(word, decimal)}")
+            hint = hint_for_mark(word, decimal)
+            if self.kind == NUMBER:
+                hint += hint_for_dash(word.strip("'"))
+            raise BadCellError(row, self.name, f"{what}: {word}{hint}")
 
 
 def hint_for_mark(word: str, decimal: str) -> str:

@@ -33,6 +33,7 @@ class JsonLinesTable:
 
     def __init__(self, path: str, *, encoding: str | None = None) -> None:
         self.name, self._encoding = path, encoding
+        self._last = b"{}"
         text, codec = read_top(path, encoding)
         if text.lstrip(" \t\r\n\ufeff").startswith("["):
             raise InputError(
@@ -65,6 +66,7 @@ class JsonLinesTable:
             lines = text[:-16].tobytes()
             if not lines.strip():
                 continue
+            self._last = lines.rstrip().rpartition(b"\n")[2]
             try:
                 table = pa_json.read_json(io.BytesIO(lines)).combine_chunks()
                 found = {name: table.column(name) for name in table.column_names}
@@ -85,6 +87,12 @@ class JsonLinesTable:
                 column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
                 columns.append(column.chunk(0) if hasattr(column, "chunk") else column)
             yield columns
+
+    def last_words(self) -> dict[int, str]:
+        """Return the words of the last line that was read by their columns."""
+        cells = json.loads(self._last)
+        found = {k: cells.get(name) for k, name in enumerate(self.names or ())}
+        return {k: cell for k, cell in found.items() if isinstance(cell, str)}
 
     def _refuse_late(self, lines: bytes, first: int) -> None:
         """Raise an error that names a key that is no column, and its line."""

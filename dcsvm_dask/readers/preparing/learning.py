@@ -63,8 +63,17 @@ _DATES = re.compile(r"\d{1,4}([-/. ])(\d{1,2}|[A-Za-z]{3,9})\1\d{1,4}\b.*")
 _DECIMAL = re.compile(r"[+-]?\d*\.\d+")
 MANY_DECIMALS = 10
 """Distinct decimals from which on a column is one of numbers, whatever else it holds."""
-_TIMES = re.compile(r"-?\d{1,3}:\d{2}(:\d{2}([.,]\d+)?)?(\s?[AaPp]\.?[Mm]\.?)?")
-"""Times of the day and durations."""
+_TIMES = re.compile(r"(-?\d+ days?,? )?[+-]?\d{1,3}:\d{2}(:\d{2}([.,]\d+)?)?(\s?[AaPp]\.?[Mm]\.?)?")
+"""Times of the day and durations, such as 1 days 02:00:00."""
+_MONTH = (
+    "(jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?|oct(ober)?|"
+    "nov(ember)?|dec(ember)?)"
+)
+_BY_MONTH = re.compile(
+    rf"\d{{1,2}}[- ]?{_MONTH}[- ]?\d{{2,4}}([: ]\d.*)?|{_MONTH}[- ']?\d{{2,4}}",
+    re.IGNORECASE,
+)
+"""Dates of forms that are not read: 01JAN2024, as SAS writes them, and Jan-24, as Excel does."""
 MOST_WORDS = 100_000
 """Distinct words of a column that are counted."""
 SMALL_NUMBER = 100
@@ -352,7 +361,8 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
     dotted = all(map(_DOTTED.fullmatch, facts.words))
     signed = not dotted and all(map(_SIGNS.fullmatch, facts.words))
     few = not facts.has_many and len(facts.words) <= MANY_CATEGORIES
-    if choices.auto and few and not signed and not _are_times(facts.words):
+    other = signed or _are_times(facts.words) or _are_months(facts.words)
+    if choices.auto and few and not other:
         return _one_hot(facts, fill, shows)
     units = not dotted and all(map(_UNITS.fullmatch, facts.words))
     raise InputError(f"the column {name!r} {_needs(facts, numeric=signed or units)}")
@@ -390,6 +400,10 @@ def _are_times(words: Iterable[str]) -> bool:
     return all(map(_TIMES.fullmatch, words))
 
 
+def _are_months(words: Iterable[str]) -> bool:
+    return all(map(_BY_MONTH.fullmatch, words))
+
+
 def _needs(facts: ColumnFacts, *, numeric: bool) -> str:
     """Return what a column of words holds, and what must be chosen for it."""
     name, sample = _quoted(facts.name), repr(next(iter(facts.words))[:40])
@@ -405,10 +419,11 @@ def _needs(facts: ColumnFacts, *, numeric: bool) -> str:
             f"numbers, such as minutes, or give --drop {name}, or where they are categories "
             f"--one-hot {name}"
         )
-    if all(map(_DATES.fullmatch, facts.words)):
+    if all(map(_DATES.fullmatch, facts.words)) or _are_months(facts.words):
         return (
             f"holds what may be dates, of a form that is not read ({held}): write them as "
-            f"2024-01-31 or 2024-01-31 15:00:00 and give --dates parts, or give --drop {name}"
+            "2024-01-31 or 2024-01-31 15:00:00 and give --dates parts, or give "
+            f"--drop {name}, or where they are categories --one-hot {name}"
         )
     if facts.has_many or len(facts.words) > MANY_CATEGORIES:
         return (

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.readers.extra_lines import names_total
 from dcsvm_dask.readers.memory import check_bound
 from dcsvm_dask.readers.parquet import open_parquet
+from dcsvm_dask.readers.preparing.cells import is_text
 from dcsvm_dask.readers.preparing.raw import numbered
 from dcsvm_dask.readers.source import BLOCK_BYTES, Reading, spans
 
@@ -51,6 +53,18 @@ class ParquetTable:
             for batch in file.iter_batches(batch_size=step, columns=chosen, use_threads=False):
                 yield [batch.column(name) for name in chosen]
 
+    def last_words(self) -> dict[int, str]:
+        """Return the words of the last row by their columns."""
+        with open_parquet(self.name) as file:
+            kinds = dict(zip(file.schema_arrow.names, file.schema_arrow.types, strict=True))
+            words = [name for name, kind in kinds.items() if is_text(kind)]
+            last = [k for k in range(file.num_row_groups) if file.metadata.row_group(k).num_rows]
+            cells = dict[str, Any]()
+            how = {"row_groups": last[-1:], "columns": words, "use_threads": False}
+            for batch in file.iter_batches(**how) if words else ():
+                cells = {name: batch.column(name)[-1].as_py() for name in words}
+        return {k: cells[one] for k, one in enumerate(self.names or ()) if cells.get(one)}
+
     def where(self, row: int) -> str:
         """Return the number of a row."""
         return numbered(row)
@@ -90,6 +104,23 @@ class FrameTable:
             else:
                 part = frame.slice(start, stop - start)
                 yield [part.to_series(k).to_arrow() for k in wanted]
+
+    def last_words(self) -> dict[int, str]:
+        """Return the words of the last row by their columns."""
+        frame = self._frame
+        cells = frame.iloc[-1].tolist() if hasattr(frame, "iloc") else frame.row(-1)
+        return {k: cell for k, cell in enumerate(cells) if isinstance(cell, str)}
+
+    def total_of_index(self) -> str | None:
+        """Return the last label of the index of pandas, if it names a total and no other does."""
+        index = getattr(self._frame, "index", None)
+        if index is None:
+            return None
+        label = index[-1]
+        label = label[0] if isinstance(label, tuple) and label else label
+        if not isinstance(label, str) or not names_total(label):
+            return None
+        return label if not (index.get_level_values(0)[:-1] == label).any() else None
 
     def where(self, row: int) -> str:
         """Return the number of a row."""

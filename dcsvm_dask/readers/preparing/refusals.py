@@ -47,18 +47,31 @@ def check_types(table: str, names: Sequence[str], batch: Sequence[Any]) -> None:
             )
 
 
-def check_extra_lines(table: CsvTable, facts: Sequence[ColumnFacts], n: int) -> None:
+def check_extra_lines(table: RawTable, facts: Sequence[ColumnFacts], n: int) -> None:
     """Raise an error if units, totals or a repeated header, which are no rows, are among the rows.
 
     Parameters
     ----------
-    table : CsvTable
+    table : RawTable
+        Of those that are no delimited text, totals alone are looked for.
     facts : sequence of ColumnFacts
         Of the columns that are features.
     n : int
         Number of rows of the table.
     """
     numbers = [one for one in facts if one.n_numbers]
+    if isinstance(table, CsvTable):
+        _check_first_lines(table, facts, numbers)
+    last = n - 1
+    for word in (one.only_word_in(last) for one in numbers):
+        if word is not None and names_total(word):
+            raise line_of_totals(f"{table.name}, {table.where(last)}", word)
+
+
+def _check_first_lines(
+    table: CsvTable, facts: Sequence[ColumnFacts], numbers: Sequence[ColumnFacts]
+) -> None:
+    """Raise an error for units in the first row, or a header that is repeated."""
     first = [(one.only_word_in(0), one.first_missing == 0) for one in numbers]
     units = [word for word, _ in first if word is not None]
     if are_units(units) and all(word is not None or missing for word, missing in first):
@@ -68,10 +81,6 @@ def check_extra_lines(table: CsvTable, facts: Sequence[ColumnFacts], n: int) -> 
         line = table.line_of(names)
         if line is not None:
             raise InputError(f"{table.name}, line {line}: repeats the header; delete it")
-    last = n - 1
-    for word in (one.only_word_in(last) for one in numbers):
-        if word is not None and names_total(word):
-            raise line_of_totals(f"{table.name}, {table.where(last)}", word)
 
 
 def refused(table: RawTable, error: BadCellError, row: int, *, learned: bool = False) -> InputError:

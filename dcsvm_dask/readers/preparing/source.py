@@ -24,7 +24,7 @@ from dcsvm_dask.readers.preparing.cells import (
 from dcsvm_dask.readers.preparing.choices import Choices
 from dcsvm_dask.readers.preparing.copied import CopiedBatches
 from dcsvm_dask.readers.preparing.csv_tables import CsvTable
-from dcsvm_dask.readers.preparing.doubts import NaCells, doubts
+from dcsvm_dask.readers.preparing.doubts import LaterCommas, NaCells, doubts
 from dcsvm_dask.readers.preparing.encoders import NUMBER, BadCellError
 from dcsvm_dask.readers.preparing.label_values import label_values
 from dcsvm_dask.readers.preparing.layout import layout_of, plain_columns
@@ -82,6 +82,8 @@ class PreparedSource:
         Sentences about columns that may mean something else than what they became.
     cells : CellCounts
         Of the rows that `blocks` has yielded.
+    later_doubts : list of str
+        Sentences about columns of later rows, after `blocks`.
     """
 
     parses = True
@@ -102,6 +104,7 @@ class PreparedSource:
         self._y = y
         self.doubts: list[str] = []
         self.cells = CellCounts()
+        self._is_later, self.later_doubts = expected is not None, list[str]()
         self.preparation = None if expected is None else expected.columns or plain_columns(expected)
         chosen = self._choices if self.preparation is None else self.preparation
         self._missing = empty_words(chosen.missing_words)
@@ -161,7 +164,7 @@ class PreparedSource:
     def _first_numbers(self) -> frozenset[int]:
         """Return the columns of text that are read as numbers."""
         choices, made = self._choices, self.preparation
-        if not self.table.is_text:
+        if not isinstance(self.table, CsvTable):
             return frozenset()
         if made is not None:
             plain = [one.is_plain_number and made.decimal == "." for one in made.encoders]
@@ -169,7 +172,7 @@ class PreparedSource:
         if choices.decimal != ".":
             return frozenset()
         features = self._layout.features
-        batch = [tidy(one, self._missing) for one in next(iter(self.table.batches(features)), [])]
+        batch = self._tidied(self.table.beginning(features))
         names = dict(zip(self.input_names, zip(features, batch, strict=bool(batch)), strict=False))
         return frozenset(
             place
@@ -246,8 +249,7 @@ class PreparedSource:
 
     def _learn_from(self, facts: list[ColumnFacts]) -> None:
         choices = self._choices
-        if isinstance(self.table, CsvTable):
-            check_extra_lines(self.table, facts, self._n_rows)
+        check_extra_lines(self.table, facts, self._n_rows)
         encoders, errors, wrong, words = [], list[str](), list[str](), dict[str, None]()
         if self._no_label is not None:
             errors.append(self._without_label(self._no_label))
@@ -330,6 +332,7 @@ class PreparedSource:
         wanted = self._layout.features if self._choices.missing == "drop" else used
         labels = [] if self._label is None else [self._label]
         start, passed, self.cells, single = 0, 0, CellCounts(), True
+        commas = LaterCommas(made.encoders) if self._may_have_other_commas(made) else None
         for found in self._batches([*wanted, *labels]):
             batch = self._tidied(found)
             columns, rows = batch[: len(wanted)], np.arange(start, start + len(batch[0]))
@@ -343,6 +346,8 @@ class PreparedSource:
             try:
                 parts = [kept[wanted.index(k)] for k in used]
                 values, is_fine = made.apply(parts, self.cells, single=single)
+                if commas is not None:
+                    commas.update(parts)
             except BadCellError as error:
                 raise refused(self.table, error, int(rows[error.row]), learned=True) from error
             if not is_fine:
@@ -353,6 +358,12 @@ class PreparedSource:
         if not start:
             raise InputError(f"{self.name}: empty: it holds no rows")
         self.n_left_out = start - passed
+        self.later_doubts = [] if commas is None else commas.doubts()
+
+    def _may_have_other_commas(self, made: ColumnPreparation) -> bool:
+        """Return whether these are later rows of a text that another program may have written."""
+        apart = self._is_later and isinstance(self.table, CsvTable)
+        return apart and made.decimal == "." and self.table.reading.separator != ","
 
     def where(self, row: int) -> str:
         """Return the line of a row that `blocks` yields."""
@@ -378,6 +389,18 @@ class PreparedSource:
         for one, place in zip(made.encoders, self._used(made), strict=True):
             if one.kind == NUMBER:
                 found[feature] = one.name, place
+            feature += len(one.features)
+        return found
+
+    def fills_of_numbers(self) -> dict[int, float]:
+        """Return what fills in missing cells of each feature that is a column's number."""
+        made = self.preparation
+        if made is None:
+            return {}
+        found, feature = dict[int, float](), 0
+        for one in made.encoders:
+            if one.kind == NUMBER and isinstance(one.fill, float):
+                found[feature] = one.fill
             feature += len(one.features)
         return found
 

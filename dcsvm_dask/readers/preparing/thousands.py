@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,9 @@ WHOLE = r"^[+-]?\D?\s?[+-]?\d{1,3}\s?\D?$"
 """Numbers without and with thousands, perhaps with the sign of a currency."""
 
 
-def thousands_doubts(source: Source, features: Sequence[int]) -> list[str]:
+def thousands_doubts(
+    source: Source, features: Sequence[int], rows: NDArray[np.float64] | None = None
+) -> list[str]:
     """Return a sentence for each column whose dots may all separate thousands.
 
     Each of its values with a dot has three digits after it and no leading zero, and the others are
@@ -32,10 +35,29 @@ def thousands_doubts(source: Source, features: Sequence[int]) -> list[str]:
     source : Source
         Of anything but delimited text there are no sentences.
     features : sequence of int
-        Features with whole numbers and others. Their text is read again, of most columns up to the
-        end of its first block.
+        Features with whole numbers and others.
+    rows : ndarray, shape (n, n_features), float64, optional
+        Some rows as they were read. Text is read again of the features alone that have no other
+        values here, and no further than needed.
     """
+    fills = source.fills_of_numbers() if isinstance(source, PreparedSource) else {}
+    if rows is not None and rows.size:
+        features = [j for j in features if _may_be_thousands(rows[:, j], fills.get(j))]
     return _sentences(columns_of_text(source, features))
+
+
+def _may_be_thousands(values: NDArray[np.float64], fill: float | None) -> bool:
+    """Return whether values, perhaps rounded to float32, are whole or above 1 in thousandths.
+
+    The value that fills in missing cells, a median, may be anything.
+    """
+    if fill is not None:
+        values = values[values.astype(np.float32) != np.float32(fill)]
+    thousands = 1000.0 * values
+    size = np.abs(values)
+    rounding = 2.0**-23 * np.abs(thousands) + 1e-9
+    thousandths = np.abs(thousands - np.rint(thousands)) <= rounding
+    return bool(((values == np.rint(values)) | (thousandths & (size > 1.0))).all())
 
 
 def thousands_doubts_of_target(source: Source, targets: NDArray[np.float64]) -> list[str]:
@@ -77,16 +99,18 @@ def _target(source: Source) -> list[tuple[CsvTable, str, int]]:
 
 
 def _sentences(columns: Iterable[tuple[CsvTable, str, int]]) -> list[str]:
-    found = []
-    for table, name, column in columns:
-        sample = _sample(table, column)
-        if sample is not None:
-            found.append(
-                f"the values of the column {name!r} with a dot, such as {sample!r}, all have three "
-                "digits after it, and others are whole numbers; they are read as decimals: where "
-                f"dots separate thousands, {_remedy(table)}"
-            )
-    return found
+    chosen = list(columns)
+    if not chosen:
+        return []
+    table = chosen[0][0]
+    samples = _samples(table, [column for _, _, column in chosen])
+    return [
+        f"the values of the column {name!r} with a dot, such as {samples[column]!r}, all have "
+        "three digits after it, and others are whole numbers; they are read as decimals: where "
+        f"dots separate thousands, {_remedy(table)}"
+        for _, name, column in chosen
+        if column in samples
+    ]
 
 
 def _table(source: Source) -> CsvTable | None:
@@ -119,22 +143,34 @@ def columns_of_text(source: Source, features: Sequence[int]) -> Iterator[tuple[C
             yield table, *numbers[feature]
 
 
-def _sample(table: CsvTable, column: int) -> str | None:
-    """Return a value of a column with a dot; None where its dots are decimal points."""
+def _samples(table: CsvTable, columns: Sequence[int]) -> dict[int, str]:
+    """Return a value with a dot of each column whose dots may separate thousands."""
+    wanted, samples, with_whole = list(columns), dict[int, str](), set[int]()
+    for batch in table.batches(wanted):
+        for column, cells in zip(tuple(wanted), batch, strict=True):
+            words = different(tidy(cells, table.missing_words))[0].drop_null()
+            dotted, whole = _are_thousands(words)
+            if not (dotted | whole).all():
+                wanted.remove(column)
+                continue
+            if whole.any():
+                with_whole.add(column)
+            if dotted.any() and column not in samples:
+                samples[column] = words[int(np.argmax(dotted))].as_py()
+        if not wanted:
+            break
+    return {
+        column: samples[column] for column in wanted if column in samples and column in with_whole
+    }
+
+
+def _are_thousands(words: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which words are numbers with dots between thousands, and which are below 1,000."""
     import pyarrow.compute as pc
 
-    sample, has_whole = None, False
-    for (cells,) in table.batches([column]):
-        words = different(tidy(cells, table.missing_words))[0].drop_null()
-        signed = with_minus(words)
-        dotted = pc.match_substring_regex(signed, pattern=DOTTED)
-        whole = pc.match_substring_regex(signed, pattern=WHOLE)
-        if not pc.all(pc.or_(dotted, whole), min_count=0).as_py():
-            return None
-        has_whole |= bool(pc.any(whole).as_py())
-        if sample is None:
-            sample = next(iter(words.filter(dotted).to_pylist()), None)
-    return sample if has_whole else None
+    signed = with_minus(words)
+    dotted = np.asarray(pc.match_substring_regex(signed, pattern=DOTTED))
+    return dotted, np.asarray(pc.match_substring_regex(signed, pattern=WHOLE))
 
 
 def _remedy(table: CsvTable) -> str:

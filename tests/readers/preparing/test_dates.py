@@ -6,6 +6,7 @@ import datetime as dt
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -130,3 +131,31 @@ def test_tables_of_text_and_json_lines_have_the_same_days(ending: str, tmp_path:
 @pytest.mark.parametrize("cell", ["2024-03-01 12:00:00.", "2024-03-01T12:00:00.5+2", "2024-03-01Z"])
 def test_other_endings_are_no_dates(cell: str) -> None:
     assert date_format(pa.array([cell])) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (["01JAN2024", "15FEB2024"], "may be dates"),
+        (["01JAN2024:10:00:00", "15feb2024:11:30:00"], "may be dates"),
+        (["Jan-24", "September 2023"], "may be dates"),
+        (["0 days 01:00:00", "-1 days +23:00:00"], "times or durations"),
+    ],
+)
+def test_few_dates_of_other_forms_are_no_categories(
+    words: list[str], what: str, tmp_path: Path
+) -> None:
+    frame = pd.DataFrame({"a": np.arange(40) // 2, "when": words * 20, "y": np.arange(40) % 3 % 2})
+    for source in (frame, tmp_path / "t.csv"):
+        frame.to_csv(tmp_path / "t.csv", index=False)
+        with pytest.raises(InputError, match=f"'when' holds .*{what}.*--one-hot when"):
+            api.ingest(source, tmp_path / "d.zarr", one_hot="auto")
+    data = api.ingest(frame, tmp_path / "d.zarr", one_hot=["when"])
+    assert len(data.feature_names or ()) == 3
+
+
+def test_names_that_begin_as_months_are_categories(tmp_path: Path) -> None:
+    words = ["mara22", "jan", "12 dec", "Marc-01"] * 10
+    frame = pd.DataFrame({"a": np.arange(40) // 2, "who": words, "y": np.arange(40) % 3 % 2})
+    data = api.ingest(frame, tmp_path / "d.zarr", one_hot="auto")
+    assert len(data.feature_names or ()) == 5

@@ -126,8 +126,8 @@ def test_named_columns_beside_auto(tmp_path: Path) -> None:
 
 
 USUAL = (
-    "'NA,N/A,n/a,na,NaN,nan,-nan,null,NULL,None,NaT,?,-,--,.,#N/A,#NA,#DIV/0!,#VALUE!,#REF!,#NAME?,"
-    "#NUM!,#NULL!"
+    "'NA,<NA>,N/A,n/a,na,NaN,nan,-nan,null,NULL,\\N,None,NaT,?,-,--,.,#N/A,#NA,#DIV/0!,#VALUE!,"
+    "#REF!,#NAME?,#NUM!,#NULL!"
 )
 
 
@@ -179,3 +179,14 @@ def test_two_dots_in_a_number_separate_thousands(tmp_path: Path) -> None:
         api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr")
     data = api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", decimal=",", scale="none")
     assert data.rows.read(0, 1)[0, 0] == 1_234_567
+
+
+@pytest.mark.parametrize("word", ["<NA>", "\\N"])
+def test_what_pandas_and_mysql_write_for_no_value_is_no_category(word: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    cells = ["red", word, "blue", "red"] * 10
+    path.write_text(
+        "a,c,y\n" + "".join(f"{k // 2},{one},{k % 3 % 2}\n" for k, one in enumerate(cells))
+    )
+    data = api.ingest(path, tmp_path / "d.zarr", one_hot="auto", missing="indicator")
+    assert data.feature_names == ["a", "c=blue", "c=red", "c missing"]
