@@ -19,6 +19,7 @@ from dcsvm_dask.solvers.known_matrix import KnownMatrix
 from dcsvm_dask.solvers.matrix_memory import MatrixMemory, Scratch, room_for_float64
 from dcsvm_dask.solvers.optimality import bias as bias_of
 from dcsvm_dask.solvers.program import QuadraticProgram
+from dcsvm_dask.solvers.set_choice import reaches
 from dcsvm_dask.solvers.shared_rows import SharedRows
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.tasks import Dual
@@ -440,20 +441,3 @@ class _Decomposition:
             sums, values = kernel_product(self.kernel, X, Z, weights, threads=self.threads, **how)
         self.values += values
         return np.asarray(sums)
-
-
-def reaches(F: Vector, beta: Vector, dual: Dual) -> tuple[Vector, Vector]:
-    """Return how far rows violate by rising and by falling; negative: how far they do not.
-
-    Parameters
-    ----------
-    F : ndarray, shape (n,), float64
-        Their gradient, centred.
-    beta : ndarray, shape (n,), float64
-    dual : Dual
-    """
-    rising, falling = dual.slopes(F, beta)
-    return (
-        np.where(beta < dual.upper, -rising, -np.inf),
-        np.where(beta > dual.lower, falling, -np.inf),
-    )

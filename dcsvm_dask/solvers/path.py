@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.solvers.optimality import bias
+from dcsvm_dask.solvers.set_choice import reach, select_set
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.whole import NO_LIMIT, solve_whole
-from dcsvm_dask.solvers.working_sets import INNER_FLOOR, reach, select_set, solve_working_sets
+from dcsvm_dask.solvers.working_sets import INNER_FLOOR, solve_working_sets
 from dcsvm_dask.tasks import Dual
 
 Vector = NDArray[np.float64]

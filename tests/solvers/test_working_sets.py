@@ -207,7 +207,10 @@ def test_where_float32_sees_no_further_sums_are_in_float64(has_room: bool, digit
     kernel, C = Kernel("poly", gamma=gamma, degree=3, coef0=0.0), np.full(n, 1000.0)
     how: dict[str, Any] = {"alpha": np.zeros(n), "f": np.zeros(n), "equality": True, "tol": 1e-4}
     first, cap = (np.arange(n), n) if has_room else (np.arange(0, n, 5), 400)
+    counts: list[int] = []
+    how["solved"] = lambda sets, _: counts.append(sets)
     found = solve_working_sets(kernel, X, y, C, first=first, cap=cap, inexact=True, **how)
+    assert counts == list(range(1, found.sets + 1))
     f = (gamma * (X.astype(np.float64) @ X.T.astype(np.float64))) ** 3 @ (y * found.alpha)
     np.testing.assert_allclose(found.f, f, atol=1e-6)
     violation = violation_pair(y * f - 1.0, found.alpha, y, C)
