@@ -40,8 +40,9 @@ from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.header import method_of
 from dcsvm_dask.runtime.opening import check_reach
 from dcsvm_dask.runtime.pool import open_pool
+from dcsvm_dask.storage.claims import Ownership
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import FolderLock, Ownership
+from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.model import write_whole
 from dcsvm_dask.storage.outputs import refuse_inside
 from dcsvm_dask.storage.preparation import Preparation

@@ -24,7 +24,7 @@ from dcsvm_dask.methods.sizes import share
 from dcsvm_dask.runtime import loop_tasks as tasks
 from dcsvm_dask.runtime.submitting import submit_keys
 from dcsvm_dask.runtime.tasks import perform
-from dcsvm_dask.storage.lock import Ownership
+from dcsvm_dask.storage.claims import Ownership
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder
 

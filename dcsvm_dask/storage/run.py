@@ -31,9 +31,9 @@ from typing import Any
 from dcsvm_dask import __version__
 from dcsvm_dask.absent import no_such
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.storage.claims import Ownership
 from dcsvm_dask.storage.easy import state_of_folder
 from dcsvm_dask.storage.location import Location, seal
-from dcsvm_dask.storage.lock import Ownership
 from dcsvm_dask.storage.nodes import RunNodes, digest_of
 from dcsvm_dask.storage.superseded import read_superseded
 from dcsvm_dask.versions import RESULT_VERSION
