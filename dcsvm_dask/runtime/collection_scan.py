@@ -12,23 +12,25 @@ from dask._task_spec import Task, TaskRef
 from numpy.typing import NDArray
 
 from dcsvm_dask.data.form import Form
+from dcsvm_dask.data.partition_chunks import (
+    Grid,
+    below,
+    cut,
+    grids,
+    pieces_between,
+    wanted,
+    write,
+)
 from dcsvm_dask.data.partitions import (
     Counts,
     Found,
-    Grid,
     Storing,
-    below,
     count_values,
-    cut,
-    grids,
     moments_of,
-    pieces_between,
     rows_of,
     same,
     store,
     survey_partition,
-    wanted,
-    write,
 )
 from dcsvm_dask.data.scan import Report, Table
 from dcsvm_dask.data.write import SMALL_CHUNK, end_part, larger, target_statistics
