@@ -247,10 +247,10 @@ def _read_header(place: Location) -> dict[str, Any]:
             if value.get("format") == FORMAT:
                 raise
     except (FileNotFoundError, NotADirectoryError) as error:
-        told = state_of_folder(place) or "there is no run (no run.json)"
+        wrong = state_of_folder(place) or "there is no run (no run.json)"
         if place.is_local and not place.exists():
-            told = f"there is no run: {no_such('folder', place.url)}"
-        raise InputError(f"{place}: {told}") from error
+            wrong = f"there is no run: {no_such('folder', place.url)}"
+        raise InputError(f"{place}: {wrong}") from error
     if value.get("format") != FORMAT:
         raise InputError(
             f"{place}: run.json has the format {value.get('format')!r}, this version reads "
