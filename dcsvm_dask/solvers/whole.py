@@ -200,9 +200,20 @@ def solve_whole(
     size = min(working_size, n)
     memory = MatrixMemory(size) if memory is None else memory
     work = _Whole(
-        kernel, X, dual, equality, tol, size, inner, limit, seed, threads, memory, callback
+        kernel=kernel,
+        X=X,
+        dual=dual,
+        equality=equality,
+        tol=tol,
+        size=size,
+        inner=inner,
+        limit=limit,
+        seed=seed,
+        threads=threads,
+        memory=memory,
+        callback=callback,
+        values=values,
     )
-    work.values = values
     if may_be_few and n > TRIED_UP_TO and is_worth_trying(n, work.expected_support()):
         few, values = on_demand()
         work.values += values
@@ -234,8 +245,10 @@ def _is_inexact(kernel: Kernel, X: Rows, dual: Dual, tol: float) -> bool:
         return dot_products_error(kernel, X, largest) > tol
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Whole:
+    """A problem without a matrix of all rows, and the work that was done for it."""
+
     kernel: Kernel
     X: Rows
     dual: Dual
