@@ -77,8 +77,8 @@ def solve_decomposition(
     in Zanni, Serafini, Zanghirati, JMLR 7, 2006: the rows that violate most, then the free ones),
     solves it by `solve_inner` against the gradient of all others, and brings the gradient of the
     active rows up to date with the columns of the changed variables only. Rows that are clearly
-    at their bounds rest until the violation has fallen tenfold. Before the end the gradient is
-    summed from scratch; products are float32 where their estimated error is within a tenth of
+    at their bounds are shrunk until the violation has fallen tenfold. Before the end the gradient
+    is summed from scratch; products are float32 where their estimated error is within a tenth of
     the tolerance, else float64, and leave out pairs of far rows within a hundredth of it.
 
     Parameters
@@ -232,8 +232,8 @@ class _Decomposition:
                     going = not callback(n_iter, violation)
                 if steps == 0:
                     break
-            resting = np.setdiff1d(everyone, active, assume_unique=True)
-            self.F[resting] += self.sums.of(beta - before, resting)
+            shrunk = np.setdiff1d(everyone, active, assume_unique=True)
+            self.F[shrunk] += self.sums.of(beta - before, shrunk)
             exact = False
             if idle == _STALLS:
                 stalls = _STALLS

@@ -119,7 +119,7 @@ def solve_next(
             tol=INNER_FLOOR * tol,
             cap=working_size,
             threads=threads,
-            rest=True,
+            shrinking=True,
             max_iter=max_iter,
         )
         beta, values, steps = found.beta, found.kernel_values, found.n_iter

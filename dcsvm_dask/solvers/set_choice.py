@@ -46,7 +46,7 @@ def select_set(
     cap: int,
     *,
     equality: bool = False,
-    resting: NDArray[np.bool_] | None = None,
+    shrunk: NDArray[np.bool_] | None = None,
     by_sign: bool = False,
 ) -> Index:
     """Return the next working set, ascending.
@@ -66,14 +66,14 @@ def select_set(
     cap : int
         Most rows of a set.
     equality : bool, default False
-    resting : ndarray of bool, shape (n,), optional
+    shrunk : ndarray of bool, shape (n,), optional
         Rows to leave out.
     by_sign : bool, default False
         Whether variables of one sign answer to each other alone.
     """
     far = reach(gradient, beta, dual)
-    if resting is not None:
-        far[resting] = -np.inf
+    if shrunk is not None:
+        far[shrunk] = -np.inf
     violates, free = far > 0.5 * tol, dual.is_free(beta)
     needed = free | violates
     count = int(np.count_nonzero(needed))

@@ -411,7 +411,7 @@ class _Whole:
             tol=INNER_FLOOR * self.tol,
             cap=self.size,
             inner=self.inner,
-            rest=True,
+            shrinking=True,
             max_iter=self.left,
             solved=self._tell_set,
             memory=self.memory,

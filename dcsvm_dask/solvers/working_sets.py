@@ -29,8 +29,8 @@ INNER_SHARE = 0.03
 TASK_SHARE = 0.001
 # ... but never further, here and there, than this share of the tolerance asked for.
 INNER_FLOOR = 0.3
-# Rows at zero rest whose margin is so many times the violation.
-AT_REST = 4.0
+# Rows at zero are shrunk whose margin is so many times the violation.
+SHRUNK_FROM = 4.0
 # No set but the first has more rows than so many times the present support vectors: where violators
 # are many and support vectors few, most of those only see the same few missing.
 GROWTH = 4
@@ -70,7 +70,7 @@ def solve_working_sets(
     cap: int = 16384,
     inner: str = "auto",
     threads: int = 1,
-    rest: bool = False,
+    shrinking: bool = False,
     max_iter: int | None = None,
     solved: Callable[[int, dict[str, Any]], object] | None = None,
     memory: MatrixMemory | None = None,
@@ -102,9 +102,9 @@ def solve_working_sets(
     inner : str, default "auto"
         The inner solver; see `solve_inner`.
     threads : int, default 1
-    rest : bool, default False
-        Let rows at zero rest whose margin is much larger than the violation. Their f is not brought
-        up to date any more: the caller has to look whether they violate in the end.
+    shrinking : bool, default False
+        Leave out rows at zero whose margin is much larger than the violation. Their f is not
+        brought up to date any more: the caller has to look whether they violate in the end.
     max_iter : int, optional
         Most steps of two variables, of all sets together.
     solved : callable, optional
@@ -133,7 +133,7 @@ def solve_working_sets(
         cap=cap,
         inner=inner,
         threads=threads,
-        rest=rest,
+        shrinking=shrinking,
         inexact=inexact,
         matrix=KnownMatrix(kernel, X, memory, threads),
     )
@@ -167,13 +167,13 @@ class _WorkingSets:
     dual: Dual
     beta: Vector
     f: Vector
-    """Decision values without the bias; those of resting rows are not up to date."""
+    """Decision values without the bias; those of shrunk rows are not up to date."""
     equality: bool
     tol: float
     cap: int
     inner: str
     threads: int
-    rest: bool
+    shrinking: bool
     inexact: bool
     matrix: KnownMatrix
     scratch: Scratch = field(default_factory=Scratch)
@@ -189,7 +189,7 @@ class _WorkingSets:
     fallbacks: int = 0
 
     def __post_init__(self) -> None:
-        self.resting = np.zeros(len(self.dual), dtype=np.bool_)
+        self.shrunk = np.zeros(len(self.dual), dtype=np.bool_)
         self.size: float | None = None
         """What sum(abs(beta)) may be at most, where the problem bounds it."""
         if self.dual.spare is not None:
@@ -214,20 +214,20 @@ class _WorkingSets:
         return Reached(self.beta, self.f, *work, self.matrix)
 
     def continue_in_float64(self) -> None:
-        """Sum f of all rows, resting ones too, from scratch; sets are in float64 from now on."""
+        """Sum f of all rows, shrunk ones too, from scratch; sets are in float64 from now on."""
         self.in_float64, self.error = True, 0.0
-        self.resting[:] = False
+        self.shrunk[:] = False
         self.f = self._sums_in_float64(slice(None), self.threads)
 
     def next_set(self, gradient: Vector, violation: float) -> Index:
-        """Return the next set, ascending, and let rows rest that are far from violating."""
+        """Return the next set, ascending, and shrink rows that are far from violating."""
         beta, dual = self.beta, self.dual
         offset = bias(gradient, beta, dual) if self.equality else 0.0
         centred, near = gradient + offset, dual
         if self.size is not None:
             centred, near = eased(centred, dual, size_multiplier(gradient, beta, dual))
-        if self.rest:
-            self.resting |= (beta == 0.0) & (reach(centred, beta, near) < -AT_REST * violation)
+        if self.shrinking:
+            self.shrunk |= (beta == 0.0) & (reach(centred, beta, near) < -SHRUNK_FROM * violation)
         return select_set(
             beta,
             near,
@@ -235,7 +235,7 @@ class _WorkingSets:
             self.tol,
             min(self.cap, max(SMALL_SET, GROWTH * int(np.count_nonzero(beta)))),
             equality=self.equality,
-            resting=self.resting,
+            shrunk=self.shrunk,
             by_sign=self.size is not None,
         )
 
@@ -274,7 +274,7 @@ class _WorkingSets:
         """Take the step to the solution of a set, and bring f of all rows up to date."""
         step = found.beta - self.beta[rows]
         moved = np.flatnonzero(step)
-        others = ~self.resting
+        others = ~self.shrunk
         others[rows] = False
         change, values = kernel_product(
             self.kernel,

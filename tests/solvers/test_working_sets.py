@@ -73,15 +73,15 @@ def test_with_a_bias_the_answer_is_scikit_learns(problem: Callable[[str], Any]) 
 
 
 @pytest.mark.parametrize("equality", [False, True])
-def test_rows_at_rest_save_work_and_violate_nothing(
+def test_shrinking_saves_work_and_leaves_no_violation(
     equality: bool, make_svc: ModuleType, problem: Callable[[str], Any]
 ) -> None:
     X, y = problem("ijcnn1")
     X, y = X[:3000], y[:3000]
     K = make_svc.rbf(X, X, GAMMA)
     how: dict[str, Any] = {"tol": 1e-4, "cap": 1200, "equality": equality}
-    awake, found = solve(X, y, 32.0, **how), solve(X, y, 32.0, **how, rest=True)
-    assert found.kernel_values < 0.95 * awake.kernel_values
+    whole, found = solve(X, y, 32.0, **how), solve(X, y, 32.0, **how, shrinking=True)
+    assert found.kernel_values < 0.95 * whole.kernel_values
     gradient = y * (K @ (y * found.alpha)) - 1.0
     if equality:
         assert violation_pair(gradient, found.alpha, y, 32.0) <= 4e-4

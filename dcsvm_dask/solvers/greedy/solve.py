@@ -128,7 +128,8 @@ def solve_greedy(
     threads : int, default 1
         Chunks that are worked on at a time; give BLAS one thread.
     solved : callable, optional
-        Told after each optimisation of all weights how large the basis is, and of the objective.
+        Called after each optimisation of all weights as solved(size, about), where `about` has the
+        objective, that at the start, and the Newton steps.
 
     Returns
     -------

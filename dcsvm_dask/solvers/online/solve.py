@@ -114,8 +114,9 @@ def solve_online(
     max_iter : int, optional
         Most steps of a finish; the larger of 10 million and 100 n by default.
     solved : callable, optional
-        Told after each batch, and after a finish, how many rows were looked at, how many will be
-        at most, and of the expansion; after each working set of a finish of its violation.
+        Called as solved(looked, about) after each batch and each finish, with the number of rows
+        looked at; `about` has the most that will be, and the size and objective of the expansion.
+        Also called after each working set of a finish, with its violation.
 
     Returns
     -------
