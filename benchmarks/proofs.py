@@ -55,7 +55,7 @@ from dcsvm_dask.estimators import (
 )
 from dcsvm_dask.methods.choice import choose_model
 from dcsvm_dask.methods.predict import load_model
-from dcsvm_dask.models.model import decide
+from dcsvm_dask.models.decision_values import decide
 
 Figures = dict[str, Any]
 Vector = NDArray[np.float64]

@@ -30,7 +30,7 @@ from benchmarks.runs import compiling_seconds, ingest, train, write
 from dcsvm_dask import api
 from dcsvm_dask.estimators import DCSVC
 from dcsvm_dask.methods.predict import load_model
-from dcsvm_dask.models.model import decide
+from dcsvm_dask.models.decision_values import decide
 
 Figures = dict[str, Any]
 LEVEL = "level-"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from dcsvm_dask.storage.claims import claim_names
 from dcsvm_dask.storage.location import Location, seal
-from dcsvm_dask.storage.lock import claim_names
 from dcsvm_dask.storage.run import RunFolder
 
 Run = str | os.PathLike[str] | Location

@@ -19,6 +19,7 @@ from dcsvm_dask.methods.plan import plan as make_plan
 from dcsvm_dask.methods.problem import ARRANGE, seen_by
 from dcsvm_dask.methods.registry import MADE, options_of
 from dcsvm_dask.methods.search.graph import METHOD
+from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.pipeline.data_checks import shape_of
 from dcsvm_dask.pipeline.goals import check_goals
 from dcsvm_dask.runtime.announcer import Announcer
@@ -78,22 +79,7 @@ def continue_run(
             f"tol: {folder.place} was begun by {method}, which solves once, to tol "
             f"{before.tol:g}; train a new run for another"
         )
-    try:
-        dataset = DataSet.open(folder.header["data"]["url"] if data is None else data)
-    except InputError as error:
-        raise InputError(
-            f"{folder.place}: its data cannot be used: {error}; if they were moved, name their "
-            "place (--data DATA)"
-        ) from error
-    if dataset.fingerprint != folder.header["data"]["fingerprint"]:
-        raise InputError(
-            f"{folder.place}: was begun with other data than {dataset.url} holds now "
-            "(the fingerprints differ); train a new run"
-        )
-    seen = seen_by(dataset, settings.options, settings.seed)
-    classes = TASKS[settings.task].has_classes
-    if shape != shape_of(seen, folder.header.get("holdout") is not None, classes=classes):
-        raise InputError(f"{folder.place}: run.json is damaged: {shape} is not that of the data")
+    dataset = _data_of(folder, data, settings, shape)
     say = Announcer(folder.place.url, follow).say
     memory = available_memory(execution, folder.place.url, dataset.url, say=say)
     planned = make_plan(settings, goals, shape)
@@ -119,6 +105,27 @@ def continue_run(
     found = RunFolder.open(folder.place)
     warn_of_model(found)
     return Run(found)
+
+
+def _data_of(folder: RunFolder, data: Place | None, settings: Settings, shape: Shape) -> DataSet:
+    """Return the data set of a run, which may have been moved; refuse other data."""
+    try:
+        dataset = DataSet.open(folder.header["data"]["url"] if data is None else data)
+    except InputError as error:
+        raise InputError(
+            f"{folder.place}: its data cannot be used: {error}; if they were moved, name their "
+            "place (--data DATA)"
+        ) from error
+    if dataset.fingerprint != folder.header["data"]["fingerprint"]:
+        raise InputError(
+            f"{folder.place}: was begun with other data than {dataset.url} holds now "
+            "(the fingerprints differ); train a new run"
+        )
+    seen = seen_by(dataset, settings.options, settings.seed)
+    classes = TASKS[settings.task].has_classes
+    if shape != shape_of(seen, folder.header.get("holdout") is not None, classes=classes):
+        raise InputError(f"{folder.place}: run.json is damaged: {shape} is not that of the data")
+    return dataset
 
 
 def check_levels(folder: RunFolder, goals: Goals, shape: Shape) -> None:

@@ -146,7 +146,7 @@ def ingest(
     overwrite : bool, default False
         Replace a data set that is there, once the new one is whole.
     report : callable, optional
-        Is told about progress, a line at a time.
+        Called with lines about the progress.
     client : distributed.Client, optional
         Whose workers take in Dask collections; by default the one that Dask takes, or threads of
         this process where there is none. What is in memory or a file this process reads.

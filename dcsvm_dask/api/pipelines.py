@@ -49,7 +49,7 @@ def run_pipeline(
     execution, quiet, report, progress, callbacks
         As `train` has them.
     begin : callable, optional
-        Told before each training which one it is.
+        Called before each training with its name.
 
     Returns
     -------

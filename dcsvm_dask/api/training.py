@@ -108,7 +108,7 @@ def train(
         Whether to write ``report.html`` into the run's folder at the end, where bokeh is
         installed.
     callbacks : sequence of Callback, optional
-        Who else is told of progress; see `dcsvm_dask.Callback`.
+        Further callbacks that follow the progress; see `dcsvm_dask.Callback`.
     method : str, default "dcsvm"
         How to train. Where nobody names one, a linear kernel without a bias is trained by "dcd", or
         by "ocas" where rows do not fit the workers' memory. There are "dcsvm", "decomposition",

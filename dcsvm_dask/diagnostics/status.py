@@ -13,7 +13,7 @@ from dcsvm_dask.methods.doubtful import doubtful_model_warnings
 from dcsvm_dask.methods.problem import ARRANGE
 from dcsvm_dask.methods.registry import MADE, kind_of, options_of
 from dcsvm_dask.runtime.plan_file import PLAN
-from dcsvm_dask.storage.lock import read_owner
+from dcsvm_dask.storage.claims import read_owner
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.storage.stage_id import MODEL, SCORE, StageId

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.kernels.threads import for_each
-from dcsvm_dask.models.model import Model, decide
+from dcsvm_dask.models.decision_values import decide
+from dcsvm_dask.models.model import Model
 
 # Where rounding to float32 might change a decision value by more, kernel values are in float64; it
 # is a bound, some hundred times what errors are.

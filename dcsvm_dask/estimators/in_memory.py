@@ -55,7 +55,7 @@ def solved(
     alpha : ndarray or None
         The warm start; None: zero.
     tasks : FitTasks, optional
-        Told of each SVM.
+        Called with the progress of each SVM.
     lines : FitLines, optional
         Printed meanwhile.
 

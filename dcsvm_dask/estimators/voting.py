@@ -19,7 +19,8 @@ from dcsvm_dask.estimators.exact import Exact
 from dcsvm_dask.estimators.known_kernel import PRECOMPUTED, KnownKernel, support_vectors
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.kernels import Rows, is_linear
-from dcsvm_dask.models.model import Model, decide
+from dcsvm_dask.models.decision_values import decide
+from dcsvm_dask.models.model import Model
 from dcsvm_dask.models.schemes import SCHEMES
 
 Index = NDArray[np.int64]

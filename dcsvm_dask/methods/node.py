@@ -16,7 +16,8 @@ import psutil
 
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.methods import helping, resources
-from dcsvm_dask.storage.lock import HEARTBEAT_SECONDS, Ownership
+from dcsvm_dask.storage.claims import Ownership
+from dcsvm_dask.storage.lock import HEARTBEAT_SECONDS
 from dcsvm_dask.storage.node import Attempt, Committed, Record
 from dcsvm_dask.storage.run import RunFolder
 

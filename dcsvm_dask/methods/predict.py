@@ -15,7 +15,8 @@ from dcsvm_dask.kernels import Rows, stored_like
 from dcsvm_dask.methods.choice import Choice
 from dcsvm_dask.methods.committee import read_committee
 from dcsvm_dask.methods.settings import Settings
-from dcsvm_dask.models.model import Model, decide
+from dcsvm_dask.models.decision_values import decide
+from dcsvm_dask.models.model import Model
 from dcsvm_dask.models.schemes import Outputs
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import MODEL, read_model

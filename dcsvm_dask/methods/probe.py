@@ -31,8 +31,8 @@ from dcsvm_dask.solvers import (
     solve_machines,
 )
 from dcsvm_dask.solvers.online.slots import BATCH, OnlineExpansion
+from dcsvm_dask.solvers.set_choice import NEAR_MARGIN, reach
 from dcsvm_dask.solvers.subsets import SUBSET_TOL
-from dcsvm_dask.solvers.working_sets import NEAR_MARGIN, reach
 from dcsvm_dask.storage.dataset_sample import Data
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.rows.read import RowReader

@@ -15,7 +15,7 @@ USUAL_REST = 2.0
 """Time of a solver after it first knows a violation, over that before it, typically ..."""
 PRIOR = 0.05
 """... and the share of the violation's way as which that counts."""
-MOST_TOLD = 0.95
+MOST_REPORTED = 0.95
 """Share of the work where the violation first meets the tolerance: solvers go a little further."""
 _listener: ContextVar[Callable[[Record], None] | None] = ContextVar("listener", default=None)
 
@@ -32,15 +32,35 @@ def reporting_to(listener: Callable[[Record], None]) -> Iterator[None]:
 
 def set_reporter() -> Callable[[int, Record], None]:
     """Return a callback for solved working sets, which reports about once a second."""
-    listener, told = _listener.get(), time.monotonic()
+    listener, last = _listener.get(), time.monotonic()
 
     def solved(number: int, record: Record) -> None:
-        nonlocal told
-        if listener is not None and time.monotonic() - told >= EVERY_SECONDS:
-            told = time.monotonic()
+        nonlocal last
+        if listener is not None and time.monotonic() - last >= EVERY_SECONDS:
+            last = time.monotonic()
             listener({"kind": "set", "number": number, "record": record})
 
     return solved
+
+
+def pass_reporter(tol: float) -> Callable[[int, float], None]:
+    """Return a callback for the passes of a solver, which reports about once a second.
+
+    Call it with the number of passes so far and the violation of the last one.
+
+    Parameters
+    ----------
+    tol : float
+        The violation at which the solver stops.
+    """
+    report, start = set_reporter(), 0.0
+
+    def passed(number: int, violation: float) -> None:
+        nonlocal start
+        start = max(start, violation)
+        report(number, {"violation": violation, "start": start, "tol": tol})
+
+    return passed
 
 
 def advance_reporter() -> Callable[..., bool]:
@@ -52,15 +72,15 @@ def advance_reporter() -> Callable[..., bool]:
     and the `share` of the work that is done if it differs from done / total. See
     `dcsvm_dask.runtime.events.Advanced`.
     """
-    listener, told = _listener.get(), time.monotonic()
+    listener, last = _listener.get(), time.monotonic()
 
     def advanced(
         done: int, total: int, unit: str, record: Record, share: float | None = None
     ) -> bool:
-        nonlocal told
-        if listener is None or time.monotonic() - told < EVERY_SECONDS:
+        nonlocal last
+        if listener is None or time.monotonic() - last < EVERY_SECONDS:
             return False
-        told = time.monotonic()
+        last = time.monotonic()
         if share is None:
             share = done / total if total else 0.0
         about = {"done": done, "total": total, "unit": unit, "share": share}
@@ -94,7 +114,7 @@ def violation_reporter(tol: float) -> Callable[[int, float], None]:
         since, way = spent - first + PRIOR * USUAL_REST * first, fallen(start, violation, tol)
         left = (1.0 - way) * since / (way + PRIOR)
         # It does not fall from one report to the next.
-        share = max(reached, MOST_TOLD * spent / (spent + left))
+        share = max(reached, MOST_REPORTED * spent / (spent + left))
         if advanced(looks, 0, "looks at the violation", {"violation": violation}, share):
             reached = share
 
@@ -113,7 +133,7 @@ class BlockReporter:
     def __init__(self, members: list[int]) -> None:
         self._listener = _listener.get()
         self._solved: list[Record] = []
-        self._told = time.monotonic()
+        self._last = time.monotonic()
         if self._listener is not None:
             self._listener({"kind": "blocks", "blocks": members})
 
@@ -121,9 +141,9 @@ class BlockReporter:
         """Add the record of a block's solution."""
         self._solved.append({"block": block, **record})
         now = time.monotonic()
-        if self._listener is not None and now - self._told >= EVERY_SECONDS:
+        if self._listener is not None and now - self._last >= EVERY_SECONDS:
             self._listener({"kind": "solve", "solved": self._solved})
-            self._solved, self._told = [], now
+            self._solved, self._last = [], now
 
 
 def fallen(start: float, left: float, tol: float) -> float:

@@ -3,8 +3,9 @@
 Where a model's arrays are stored is the business of storage.
 """
 
+from dcsvm_dask.models.decision_values import decide
 from dcsvm_dask.models.libsvm import label_integers, libsvm_lines, range_lines
-from dcsvm_dask.models.model import MODES, Model, Rule, decide
+from dcsvm_dask.models.model import MODES, Model, Rule
 from dcsvm_dask.models.schemes import (
     SCHEMES,
     OneVsOne,

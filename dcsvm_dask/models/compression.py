@@ -46,7 +46,6 @@ class Compressed:
 
 
 Eliminate = Callable[[Iterable[Block]], Iterable[Path]]
-Told = Callable[[str], None]
 
 
 def compress(
@@ -58,7 +57,7 @@ def compress(
     bound: float,
     *,
     each: Eliminate | None = None,
-    told: Told = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> Compressed:
     """Leave out as many support vectors of f(x) = sum_i a_i K(x_i, x) as the bound lets one.
 
@@ -85,8 +84,8 @@ def compress(
     each : callable, optional
         Gives the path of each block, in their order; by default `eliminate`, one by one. A block's
         work takes some 400 MB, whatever n is.
-    told : callable, optional
-        Is told how far it is.
+    report : callable, optional
+        Called with a line about the progress.
 
     Returns
     -------
@@ -111,7 +110,7 @@ def compress(
     while True:
         at = choose(paths, EARLY * bound, at)
         sizes = [len(path.kept[k]) for path, k in zip(paths, at, strict=True)]
-        told(f"{sum(sizes)} of {n} support vectors left in {len(paths)} part(s), not yet the end")
+        report(f"{sum(sizes)} of {n} support vectors left in {len(paths)} part(s), not yet the end")
         pairs = neighbours(sizes)
         if not pairs:
             break

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows
-from dcsvm_dask.models.model import Model, decide
+from dcsvm_dask.models.decision_values import decide
+from dcsvm_dask.models.model import Model
 from dcsvm_dask.models.schemes import SCHEMES
 from dcsvm_dask.solvers import (
     Machine,

@@ -40,8 +40,9 @@ from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.header import method_of
 from dcsvm_dask.runtime.opening import check_reach
 from dcsvm_dask.runtime.pool import open_pool
+from dcsvm_dask.storage.claims import Ownership
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import FolderLock, Ownership
+from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.model import write_whole
 from dcsvm_dask.storage.outputs import refuse_inside
 from dcsvm_dask.storage.preparation import Preparation
@@ -227,15 +228,15 @@ def _compressed(
 ) -> tuple[Model, dict[str, Any]]:
     """Return the smaller model and its figures."""
     expansion = cached_expansion(choice, place.url)
-    told = time.perf_counter()
+    reported = time.perf_counter()
 
     def each(blocks: Iterable[Block]) -> Iterator[Path]:
-        nonlocal told
+        nonlocal reported
         listed = list(blocks)
         calls = (((shrink_part, (choice, place.url, bound, block)), None) for block in listed)
         for done, (path, _) in enumerate(results(pool, calls), start=1):
-            if time.perf_counter() - told > REPORT_SECONDS:
-                told = time.perf_counter()
+            if time.perf_counter() - reported > REPORT_SECONDS:
+                reported = time.perf_counter()
                 announcer.say(f"part {done} of {len(listed)} done")
             yield path
 
@@ -253,7 +254,7 @@ def _compressed(
         expansion.check,
         bound,
         each=each,
-        told=announcer.say,
+        report=announcer.say,
     )
     change = -expansion.coef
     change[found.rows] += found.coef

@@ -45,7 +45,7 @@ class RepeatedRows:
         self._hashes.append(_hashed(rows))
         self._n_rows += rows.shape[0]
 
-    def told(self, name: str) -> str | None:
+    def note(self, name: str) -> str | None:
         """Return for users how many rows are training rows, where they are a considerable share.
 
         Many tables have repeated rows. So the share counts beyond that of the training rows that

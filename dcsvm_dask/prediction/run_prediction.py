@@ -379,10 +379,10 @@ def _notes_of_scored(
 ) -> list[str]:
     """Return `_notes`, and whether many rows are training rows unless `trained_on_note` says so."""
     place = os.fspath(data) if isinstance(data, str | os.PathLike) else None
-    told = None
+    note = None
     if place is None or trained_on_note(run, place, n_rows) is None:
-        told = repeated.told(rows.name)
-    return [*_notes(rows), *([] if told is None else [told])]
+        note = repeated.note(rows.name)
+    return [*_notes(rows), *([] if note is None else [note])]
 
 
 def _about(run: RunFolder, choice: Choice, n_rows: int, seconds: float) -> dict[str, Any]:

@@ -12,23 +12,25 @@ from dask._task_spec import Task, TaskRef
 from numpy.typing import NDArray
 
 from dcsvm_dask.data.form import Form
+from dcsvm_dask.data.partition_chunks import (
+    Grid,
+    below,
+    cut,
+    grids,
+    pieces_between,
+    wanted,
+    write,
+)
 from dcsvm_dask.data.partitions import (
     Counts,
     Found,
-    Grid,
     Storing,
-    below,
     count_values,
-    cut,
-    grids,
     moments_of,
-    pieces_between,
     rows_of,
     same,
     store,
     survey_partition,
-    wanted,
-    write,
 )
 from dcsvm_dask.data.scan import Report, Table
 from dcsvm_dask.data.write import SMALL_CHUNK, end_part, larger, target_statistics
@@ -252,24 +254,27 @@ class CollectionScan:
             chunk_rows=form.chunk_rows,
             nnz=nnz,
         )
-        with closing(Column(np.uint64, 2)) as hashes, closing(Column(np.float64)) as targets:
+        with closing(Column(np.uint64, 2)) as hashes:
             _copy(place / "hashes", n_rows, hashes)
-            of_classes, about = list[int](), dict[str, Any]()
-            if codes_of is None:
-                _copy(place / "targets", n_rows, targets)
-                about["targets"] = target_statistics(targets)
-            else:
-                assert isinstance(self.y, LabelTable)
-                sums = np.bincount(codes_of, self.y.counts, len(form.classes))
-                of_classes = sums.astype(np.int64).tolist()
             return {
                 "n_rows": n_rows,
                 "nnz": nnz,
-                "counts": of_classes,
+                **self._about_y(place, codes_of, len(form.classes)),
                 **({} if largest is None else {"largest": largest}),
-                **about,
                 **end_part(place, self.source.name, form, hashes.read, n_rows, weights),
             }
+
+    def _about_y(
+        self, place: RecordedPlace, codes_of: NDArray[np.int32] | None, n_classes: int
+    ) -> dict[str, Any]:
+        """Return the rows of each class, or the statistics of the targets that were written."""
+        if codes_of is not None:
+            assert isinstance(self.y, LabelTable)
+            sums = np.bincount(codes_of, self.y.counts, n_classes)
+            return {"counts": sums.astype(np.int64).tolist()}
+        with closing(Column(np.float64)) as targets:
+            _copy(place / "targets", self.n_rows, targets)
+            return {"counts": [], "targets": target_statistics(targets)}
 
     def _partitions(self) -> Iterator[tuple[int, tuple[TaskRef, TaskRef | None]]]:
         """Return the number of each partition, and its rows and labels."""

@@ -19,8 +19,8 @@ from dcsvm_dask.runtime.cluster.connect import connected
 from dcsvm_dask.runtime.failures import tasks_failed
 from dcsvm_dask.runtime.placement import workers_of
 from dcsvm_dask.runtime.tasks import RETRIES
+from dcsvm_dask.storage.claims import claim_names
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import claim_names
 
 Key = tuple[str, int]
 Tasks = dict[Key, Task]

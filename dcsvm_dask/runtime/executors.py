@@ -173,14 +173,14 @@ class InProcess:
     def _reached(self, run: RunFolder, stage: Stage, check: Callable[[], None]) -> dict[str, Any]:
         """Run the loop of a stage; return what its node gets."""
 
-        def told(record: dict[str, Any]) -> None:
+        def report(record: dict[str, Any]) -> None:
             check()
             about = {"run": run.place.url, "stage": stage.name, "node": COMMIT, "worker": HERE}
             self.report({"kind": "set", **about, "number": record["steps"], "record": record})
 
         check()
         try:
-            return {"reached": self._loops.run(run, stage, told)}
+            return {"reached": self._loops.run(run, stage, report)}
         except DcsvmError:
             raise
         except Exception as error:

@@ -19,7 +19,7 @@ class LoopsHere:
     def __init__(self) -> None:
         self._rows: tuple[object, tasks.HeldRows] | None = None
 
-    def run(self, run: RunFolder, stage: Stage, told: Callable[[Record], None]) -> Reached:
+    def run(self, run: RunFolder, stage: Stage, report: Callable[[Record], None]) -> Reached:
         """Run the loop of a stage until it is done, or a commit is due.
 
         Parameters
@@ -27,7 +27,7 @@ class LoopsHere:
         run : RunFolder
         stage : Stage
             With a loop.
-        told : callable
+        report : callable
             Called with the numbers of progress after every step; what it raises stops the loop.
         """
         loop, threads = stage.loop, resources.threads()
@@ -42,7 +42,7 @@ class LoopsHere:
             members = tasks.fetch(rule, rows, held, memory)
             solved = tasks.solve(rule, memory, members, threads=threads)
             held = tasks.advance(rule, rows, held, solved, threads=threads)
-            told(tasks.tell(rule, solved))
+            report(tasks.tell(rule, solved))
             if time.monotonic() > due:  # after a step, so that every stage comes nearer
                 break
         return gathered([held], solved.memory)

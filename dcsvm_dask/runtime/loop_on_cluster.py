@@ -24,7 +24,7 @@ from dcsvm_dask.methods.sizes import share
 from dcsvm_dask.runtime import loop_tasks as tasks
 from dcsvm_dask.runtime.submitting import submit_keys
 from dcsvm_dask.runtime.tasks import perform
-from dcsvm_dask.storage.lock import Ownership
+from dcsvm_dask.storage.claims import Ownership
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.run import RunFolder
 
@@ -60,7 +60,7 @@ class LoopsOnCluster:
         run: RunFolder,
         stage: Stage,
         groups: int,
-        told: Callable[[Record], None],
+        report: Callable[[Record], None],
     ) -> None:
         """Run the loop of a stage until it is done or a commit is due, and commit the stage.
 
@@ -71,7 +71,7 @@ class LoopsOnCluster:
             With a loop.
         groups : int
             Groups of shares: tasks that may run at a time.
-        told : callable
+        report : callable
             Called with the numbers of progress of the last step of each batch.
         """
         assert stage.loop is not None
@@ -96,7 +96,7 @@ class LoopsOnCluster:
                 _release({key: futures.pop(key) for key in before})
                 step = last
                 progress = self._wait(futures[chain.key("tell", step)])
-                told(progress)
+                report(progress)
                 if progress["is_done"] or time.monotonic() > due:
                     break
                 seconds = (time.monotonic() - begun) / batch

@@ -143,12 +143,12 @@ class OnCluster:
         self._announcer.drain()
 
     def _run_loop(self, run: RunFolder, stage: Stage) -> None:
-        def told(record: dict[str, Any]) -> None:
+        def report(record: dict[str, Any]) -> None:
             about = {"stage": stage.name, "node": COMMIT, "worker": self.description}
             self.report({"kind": "set", **about, "number": record["steps"], "record": record})
 
         try:
-            self._loops.run(run, stage, self.side_by_side(), told)
+            self._loops.run(run, stage, self.side_by_side(), report)
         except RunError as error:
             # The functions of a loop do not name the stage, as the step of a node does.
             cause = error.__cause__

@@ -12,7 +12,7 @@ from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 from dcsvm_dask.errors import InfeasibleError
 from dcsvm_dask.methods.graph import Graph, Node
 from dcsvm_dask.runtime.tasks import RETRIES, perform, refusal
-from dcsvm_dask.storage.lock import Ownership
+from dcsvm_dask.storage.claims import Ownership
 
 
 def to_dask(

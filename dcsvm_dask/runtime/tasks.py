@@ -13,7 +13,7 @@ from dcsvm_dask.methods.node import Step, run_node
 from dcsvm_dask.methods.progress import reporting_to
 from dcsvm_dask.runtime.failures import step_failed
 from dcsvm_dask.runtime.topic import log_event
-from dcsvm_dask.storage.lock import Ownership
+from dcsvm_dask.storage.claims import Ownership
 from dcsvm_dask.storage.node import Record
 
 HERE = "in-process"

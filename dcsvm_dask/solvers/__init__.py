@@ -68,6 +68,7 @@ from dcsvm_dask.solvers.optimality import (
 from dcsvm_dask.solvers.parallel import ParallelRule, Share, ShareRows, WorkingSet
 from dcsvm_dask.solvers.parallel.solve import number_of_shares, solve_parallel
 from dcsvm_dask.solvers.path import solve_next, stretched
+from dcsvm_dask.solvers.set_choice import first_set, reach, select_set
 from dcsvm_dask.solvers.shared_rows import (
     SHARED_FROM,
     CarryOut,
@@ -94,13 +95,7 @@ from dcsvm_dask.solvers.warm import (
     warm_up_steps,
 )
 from dcsvm_dask.solvers.whole import solve_whole
-from dcsvm_dask.solvers.working_sets import (
-    first_set,
-    inner_tol,
-    reach,
-    select_set,
-    solve_working_sets,
-)
+from dcsvm_dask.solvers.working_sets import inner_tol, solve_working_sets
 
 __all__ = [
     "INNER_SOLVERS",

@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
-from dcsvm_dask.kernels.sampled_errors import in_question, sample, seen_share
+from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix
 from dcsvm_dask.solvers.doubt import BIAS_SLACK, doubt
 from dcsvm_dask.solvers.inner.signs import in_sign_order
 from dcsvm_dask.solvers.inner.solve import solve_inner
+from dcsvm_dask.solvers.kernel_sums import KernelSums
 from dcsvm_dask.solvers.known_matrix import KnownMatrix
 from dcsvm_dask.solvers.matrix_memory import MatrixMemory, Scratch, room_for_float64
 from dcsvm_dask.solvers.optimality import bias as bias_of
 from dcsvm_dask.solvers.program import QuadraticProgram
+from dcsvm_dask.solvers.set_choice import reaches
 from dcsvm_dask.solvers.shared_rows import SharedRows
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.tasks import Dual
@@ -33,8 +34,6 @@ _CHEAP = 4
 # Share of the tolerance that the error of products may take by its estimate, which is several
 # times as large as errors are; more where the caller verifies the end.
 _SHARE, _SHARE_UNVERIFIED = 0.1, 5.0
-# Share of the tolerance that a product may lose by leaving out far pairs of tiles.
-_FAR = 0.01
 # Violators by which free rows are told apart.
 _SEEN = 512
 GROW = 4
@@ -78,8 +77,8 @@ def solve_decomposition(
     in Zanni, Serafini, Zanghirati, JMLR 7, 2006: the rows that violate most, then the free ones),
     solves it by `solve_inner` against the gradient of all others, and brings the gradient of the
     active rows up to date with the columns of the changed variables only. Rows that are clearly
-    at their bounds rest until the violation has fallen tenfold. Before the end the gradient is
-    summed from scratch; products are float32 where their estimated error is within a tenth of
+    at their bounds are shrunk until the violation has fallen tenfold. Before the end the gradient
+    is summed from scratch; products are float32 where their estimated error is within a tenth of
     the tolerance, else float64, and leave out pairs of far rows within a hundredth of it.
 
     Parameters
@@ -132,7 +131,13 @@ def solve_decomposition(
     problem = QuadraticProgram.of(n, dual, beta, gradient, equality)
     share = _SHARE if verify else _SHARE_UNVERIFIED
     work = _Decomposition(
-        kernel, X, problem, tol, working_size, inner, budget, share * tol, threads, shared, memory
+        KernelSums(kernel, X, tol=tol, error=share * tol, threads=threads, shared=shared),
+        problem,
+        tol=tol,
+        size=working_size,
+        inner=inner,
+        budget=budget,
+        memory=memory,
     )
     work.matrix = known
     work.start(known=not verify, bias=bias)
@@ -144,23 +149,19 @@ def solve_decomposition(
 class _Decomposition:
     def __init__(
         self,
-        kernel: Kernel,
-        X: Rows,
+        sums: KernelSums,
         problem: QuadraticProgram,
+        *,
         tol: float,
         size: int,
         inner: str,
         budget: float,
-        error: float,
-        threads: int,
-        shared: SharedRows | None,
         memory: MatrixMemory | None,
     ) -> None:
-        self.kernel, self.X, self.problem, self.tol, self.size = kernel, X, problem, tol, size
-        self.inner, self.budget, self.error, self.threads = inner, budget, error, threads
-        self.shared = shared
+        self.sums, self.problem = sums, problem
+        self.tol, self.size, self.inner, self.budget = tol, size, inner, budget
         self.matrix: KnownMatrix | None = None
-        self.values = self.fallbacks = 0
+        self.matrix_values = self.fallbacks = 0
         self.least, self.most = _LEAST, min(size, _MOST)
         self.beta = problem.start.copy()
         self.total_size: float | None = None
@@ -180,7 +181,7 @@ class _Decomposition:
         if self.problem.gradient is None:
             self.F = self.linear + self._all_products(bias)
         else:
-            product = self._product(self.beta, np.arange(len(self.beta)))
+            product = self.sums.of(self.beta, np.arange(len(self.beta)))
             self.F = self.problem.gradient.copy()
             self.linear = self.F - product - self._ridge(self.beta)
 
@@ -201,7 +202,7 @@ class _Decomposition:
                 if exact or not verify:
                     solution = problem.solution(beta, self.F, self.linear, n_iter, self.tol)
                     solution.fallbacks = self.fallbacks
-                    return solution, self.values
+                    return solution, self.matrix_values + self.sums.kernel_values
                 self.F = self.linear + self._all_products(self._bias())
                 exact = True
                 continue
@@ -231,8 +232,8 @@ class _Decomposition:
                     going = not callback(n_iter, violation)
                 if steps == 0:
                     break
-            resting = np.setdiff1d(everyone, active, assume_unique=True)
-            self.F[resting] += self._product(beta - before, resting)
+            shrunk = np.setdiff1d(everyone, active, assume_unique=True)
+            self.F[shrunk] += self.sums.of(beta - before, shrunk)
             exact = False
             if idle == _STALLS:
                 stalls = _STALLS
@@ -279,20 +280,20 @@ class _Decomposition:
         rows = rows[order]
         part = len(rows) < len(active)
         enough = max(0.5 * target, _INNER * violation if part else 0.0)
-        how: dict[str, Any] = {"least": 1e-3 * self.budget, "threads": self.threads}
+        how: dict[str, Any] = {"least": 1e-3 * self.budget, "threads": self.sums.threads}
         memory = self.memory.take()
         larger = room_for_float64(memory, len(rows)) if self.in_float64 else None
         how |= {"memory": memory} if larger is None else {"memory": larger, "dtype": np.float64}
-        K, values = counted_kernel_matrix(self.kernel, self.X[rows], **how)
+        K, values = counted_kernel_matrix(self.sums.kernel, self.sums.X[rows], **how)
         found = self._solve_set(K, dual, rows, enough, target, limit)
         self.memory.give_back(memory)
-        self.values += values
+        self.matrix_values += values
         self.fallbacks += found.fallbacks
         step = np.zeros_like(beta)
         step[rows] = found.beta - beta[rows]
         mean, longer = 0.5 * self.F[rows], np.abs(found.beta) - np.abs(beta[rows])
         beta[rows] = found.beta
-        self.F[active] += self._product(step, active) + self._ridge(step, active)
+        self.F[active] += self.sums.of(step, active) + self._ridge(step, active)
         mean += 0.5 * self.F[rows]
         # What its float32 values are off by alone is more than the set was to be solved to.
         if float(np.abs(self.F[rows] - found.gradient).max()) > enough:
@@ -363,7 +364,7 @@ class _Decomposition:
         free[worst] = False
         others = np.flatnonzero(free)
         if len(worst) + len(others) > size:
-            seen = self._sums(active[others], active[worst[:_SEEN]], reach[worst[:_SEEN]])
+            seen = self.sums.of_columns(active[others], active[worst[:_SEEN]], reach[worst[:_SEEN]])
             others = others[np.argsort(-seen, kind="stable")[: size - len(worst)]]
         chosen = np.zeros(len(active), dtype=np.bool_)
         chosen[worst] = chosen[others] = True
@@ -382,78 +383,9 @@ class _Decomposition:
         if problem.dual.spare is None:
             linear = replace(problem.dual, p=self.linear)
             near = doubt(beta, linear, bias, equality=problem.equality)
-        product = self._sums_of_all(near) + self._ridge(beta)
+        product = self.sums.of_all(beta, near, self.matrix) + self._ridge(beta)
         if near is not None and bias is not None and problem.equality:
             found = bias_of(self.linear + product, beta, problem.dual)
             if abs(found - bias) > BIAS_SLACK * problem.dual.unit:
-                product = self._sums_of_all(None) + self._ridge(beta)
+                product = self.sums.of_all(beta, None, self.matrix) + self._ridge(beta)
         return product
-
-    def _sums_of_all(self, range_of_doubt: tuple[Vector, Vector] | None) -> Vector:
-        """Return K beta, by the matrix of a working set where that is exact enough."""
-        beta, matrix = self.beta, self.matrix
-        columns = np.flatnonzero(beta)
-        known = None if matrix is None else matrix.sums(beta)
-        sums, bound = np.zeros(len(beta)), np.full(len(beta), np.inf)
-        if matrix is not None and known is not None:
-            sums[matrix.rows], bound[matrix.rows] = known
-            some = sample(in_question(sums, bound, self.error, range_of_doubt), bound)
-            exact = self._exact_sums(some, columns)
-            bound *= seen_share(bound[some], np.abs(sums[some] - exact))
-            sums[some], bound[some] = exact, 0.0
-        rows = in_question(sums, bound, self.error, range_of_doubt)
-        if range_of_doubt is not None:
-            range_of_doubt = range_of_doubt[0][rows], range_of_doubt[1][rows]
-        sums[rows] = self._sums(rows, columns, beta[columns], range_of_doubt)
-        return sums
-
-    def _exact_sums(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Vector:
-        """Return K[rows, columns] @ beta[columns] in float64."""
-        X, Z = self.X[rows], self.X[columns]
-        sums, values = kernel_product(self.kernel, X, Z, self.beta[columns], dtype=np.float64)
-        self.values += values
-        return np.asarray(sums)
-
-    def _product(self, weights: Vector, rows: NDArray[np.int64]) -> Vector:
-        """Return K[rows] @ weights."""
-        columns = np.flatnonzero(weights)
-        return self._sums(rows, columns, weights[columns])
-
-    def _sums(
-        self,
-        rows: NDArray[np.int64],
-        columns: NDArray[np.int64],
-        weights: Vector,
-        range_of_doubt: tuple[Vector, Vector] | None = None,
-    ) -> Vector:
-        if len(columns) == 0 or len(rows) == 0:
-            return np.zeros(len(rows))
-        how: dict[str, Any] = {
-            "budget": _FAR * self.tol,
-            "tol": self.error,
-            "doubt": range_of_doubt,
-        }
-        if self.shared is not None:
-            sums, values = self.shared.product(self.kernel, rows, columns, weights, **how)
-        else:
-            X, Z = self.X[rows], self.X[columns]
-            sums, values = kernel_product(self.kernel, X, Z, weights, threads=self.threads, **how)
-        self.values += values
-        return np.asarray(sums)
-
-
-def reaches(F: Vector, beta: Vector, dual: Dual) -> tuple[Vector, Vector]:
-    """Return how far rows violate by rising and by falling; negative: how far they do not.
-
-    Parameters
-    ----------
-    F : ndarray, shape (n,), float64
-        Their gradient, centred.
-    beta : ndarray, shape (n,), float64
-    dual : Dual
-    """
-    rising, falling = dual.slopes(F, beta)
-    return (
-        np.where(beta < dual.upper, -rising, -np.inf),
-        np.where(beta > dual.lower, falling, -np.inf),
-    )

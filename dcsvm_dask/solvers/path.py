@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.solvers.optimality import bias
+from dcsvm_dask.solvers.set_choice import reach, select_set
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.whole import NO_LIMIT, solve_whole
-from dcsvm_dask.solvers.working_sets import INNER_FLOOR, reach, select_set, solve_working_sets
+from dcsvm_dask.solvers.working_sets import INNER_FLOOR, solve_working_sets
 from dcsvm_dask.tasks import Dual
 
 Vector = NDArray[np.float64]
@@ -118,7 +119,7 @@ def solve_next(
             tol=INNER_FLOOR * tol,
             cap=working_size,
             threads=threads,
-            rest=True,
+            shrinking=True,
             max_iter=max_iter,
         )
         beta, values, steps = found.beta, found.kernel_values, found.n_iter

@@ -17,14 +17,9 @@ from numpy.typing import NDArray
 from dcsvm_dask.kernels import Kernel, Rows, counted_kernel_matrix, kernel_product
 from dcsvm_dask.solvers.nested import NestedSubsets
 from dcsvm_dask.solvers.optimality import bias
+from dcsvm_dask.solvers.set_choice import SMALL_SET, first_set, reach
 from dcsvm_dask.solvers.smo.solve import solve_smo
-from dcsvm_dask.solvers.working_sets import (
-    GROWTH,
-    SMALL_SET,
-    first_set,
-    reach,
-    solve_working_sets,
-)
+from dcsvm_dask.solvers.working_sets import GROWTH, solve_working_sets
 from dcsvm_dask.tasks import Dual
 
 Index = NDArray[np.int64]

@@ -211,9 +211,21 @@ def solve_whole(
         return (finished(K, dual, found, equality=equality) if exact else found), values
     memory = MatrixMemory(size) if memory is None else memory
     work = _Whole(
-        kernel, X, dual, equality, tol, size, inner, limit, seed, threads, memory, callback
+        kernel=kernel,
+        X=X,
+        dual=dual,
+        equality=equality,
+        tol=tol,
+        size=size,
+        inner=inner,
+        limit=limit,
+        seed=seed,
+        threads=threads,
+        memory=memory,
+        callback=callback,
+        values=values,
+        patience=patience,
     )
-    work.values, work.patience = values, patience
     if may_be_few and n > TRIED_UP_TO and is_worth_trying(n, work.expected_support()):
         few, values = on_demand()
         work.values += values
@@ -244,8 +256,10 @@ def _is_inexact(kernel: Kernel, X: Rows, dual: Dual, tol: float) -> bool:
         return dot_products_error(kernel, X, largest) > tol
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Whole:
+    """A problem without a matrix of all rows, and the work that was done for it."""
+
     kernel: Kernel
     X: Rows
     dual: Dual
@@ -430,7 +444,7 @@ class _Whole:
             tol=INNER_FLOOR * self.tol,
             cap=self.size,
             inner=self.inner,
-            rest=True,
+            shrinking=True,
             max_iter=self.left,
             solved=self._tell_set,
             memory=self.memory,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,8 @@ from dcsvm_dask.solvers.known_matrix import KnownMatrix
 from dcsvm_dask.solvers.matrix_memory import MatrixMemory, Scratch
 from dcsvm_dask.solvers.optimality import bias, eased, objective, size_multiplier
 from dcsvm_dask.solvers.optimality import violation as violation_of
+from dcsvm_dask.solvers.set_choice import SMALL_SET, reach, select_set
+from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.tasks import Dual
 
 Index = NDArray[np.int64]
@@ -27,24 +29,14 @@ INNER_SHARE = 0.03
 TASK_SHARE = 0.001
 # ... but never further, here and there, than this share of the tolerance asked for.
 INNER_FLOOR = 0.3
-# Rows at zero rest whose margin is so many times the violation.
-AT_REST = 4.0
-# Rows expected this near to their margin join the first set, in units of `Dual.margin`.
-NEAR_MARGIN = 0.1
-# Rows at a bound this near to violating join a later one ...
-NEAR = 0.3
-# ... as long as it stays this small, or no larger than so many times what has to be in it: what is
-# not needed after all costs as much of the kernel matrix as what is.
-SMALL_SET = 1500
-FILL = 1.5
-# Nor does a set have more rows than so many times the present support vectors: where violators are
-# many and support vectors few, most of those only see the same few missing.
+# Rows at zero are shrunk whose margin is so many times the violation.
+SHRUNK_FROM = 4.0
+# No set but the first has more rows than so many times the present support vectors: where violators
+# are many and support vectors few, most of those only see the same few missing.
 GROWTH = 4
 # Rows whose f is compared with one in float64, where the rounding of kernel values could matter.
 SAMPLED = 64
 _EPSILON = float(np.finfo(np.float32).eps)
-# Ways in which a variable violates: it rises or falls, and is positive or negative.
-N_SIDES = 4
 # Sets after which the caller is to look at f from scratch, whatever is left.
 MOST_SETS = 500
 
@@ -78,7 +70,7 @@ def solve_working_sets(
     cap: int = 16384,
     inner: str = "auto",
     threads: int = 1,
-    rest: bool = False,
+    shrinking: bool = False,
     max_iter: int | None = None,
     solved: Callable[[int, dict[str, Any]], object] | None = None,
     memory: MatrixMemory | None = None,
@@ -110,14 +102,14 @@ def solve_working_sets(
     inner : str, default "auto"
         The inner solver; see `solve_inner`.
     threads : int, default 1
-    rest : bool, default False
-        Let rows at zero rest whose margin is much larger than the violation. Their f is not brought
-        up to date any more: the caller has to look whether they violate in the end.
+    shrinking : bool, default False
+        Leave out rows at zero whose margin is much larger than the violation. Their f is not
+        brought up to date any more: the caller has to look whether they violate in the end.
     max_iter : int, optional
         Most steps of two variables, of all sets together.
     solved : callable, optional
-        Told after each set how many there were, and of the last one and where it led; a true answer
-        stops the solver.
+        Called once after each set as solved(sets, about), where `about` has the rows of the last
+        set and where it led; a true answer stops the solver.
     memory : MatrixMemory, optional
         Of `cap` rows, or as many as X has, for the matrices of the sets.
     inexact : bool, default False
@@ -128,107 +120,193 @@ def solve_working_sets(
     -------
     Reached
     """
-    beta, f, chosen = beta.copy(), f.copy(), first
-    resting = np.zeros(len(dual), dtype=np.bool_)
-    sets = steps = values = fallbacks = 0
-    start, error, going, exact = 0.0, 0.0, True, False
     if memory is None:
         memory = MatrixMemory(min(max(cap, len(first)), len(dual)))
-    matrix, scratch = KnownMatrix(kernel, X, memory, threads), Scratch()
-    size = None if dual.spare is None else dual.spare + float(np.abs(beta).sum())
+    work = _WorkingSets(
+        kernel=kernel,
+        X=X,
+        dual=dual,
+        beta=beta.copy(),
+        f=f.copy(),
+        equality=equality,
+        tol=tol,
+        cap=cap,
+        inner=inner,
+        threads=threads,
+        shrinking=shrinking,
+        inexact=inexact,
+        matrix=KnownMatrix(kernel, X, memory, threads),
+    )
+    rows, start, reported = first, 0.0, 0
     while True:
-        dual = dual if size is None else dual.with_size(beta, size)
-        gradient = dual.gradient(f, beta)
-        violation = violation_of(gradient, beta, dual, equality=equality)
-        start = start if sets else violation
-        if sets and solved is not None:
-            about = {"rows": len(chosen), "violation": violation, "start": start, "tol": tol}
-            support = int(np.count_nonzero(beta))
-            about |= {"objective": objective(beta, gradient, dual), "support": support}
-            going = not solved(sets, about) and going
-        left = None if max_iter is None else max(0, max_iter - steps)
-        if violation <= tol or sets >= MOST_SETS or left == 0 or not going:
-            return Reached(beta, f, sets, steps, values, fallbacks, matrix)
-        if violation <= error:
-            exact, error = True, 0.0
-            resting[:] = False
-            f, computed = _sums_in_float64(kernel, X, beta, slice(None), threads)
-            values += computed
+        gradient, violation = work.look()
+        start = start if work.sets else violation
+        going = True
+        if work.sets > reported and solved is not None:
+            about = {"rows": len(rows), "violation": violation, "start": start, "tol": tol}
+            going = not solved(work.sets, about | work.describe(gradient))
+            reported = work.sets
+        left = None if max_iter is None else max(0, max_iter - work.n_iter)
+        if violation <= tol or work.sets >= MOST_SETS or left == 0 or work.is_stuck or not going:
+            return work.reached()
+        if violation <= work.error:
+            work.continue_in_float64()
             continue
-        if sets:
-            offset = bias(gradient, beta, dual) if equality else 0.0
-            centred, near = gradient + offset, dual
-            if size is not None:
-                centred, near = eased(centred, dual, size_multiplier(gradient, beta, dual))
-            if rest:
-                resting |= (beta == 0.0) & (reach(centred, beta, near) < -AT_REST * violation)
-            chosen = select_set(
-                beta,
-                near,
-                centred,
-                tol,
-                min(cap, max(SMALL_SET, GROWTH * int(np.count_nonzero(beta)))),
-                equality=equality,
-                resting=resting,
-                by_sign=size is not None,
-            )
-        made = matrix.in_float64(chosen) if exact else matrix.of(chosen)
-        if made is None:
-            return Reached(beta, f, sets, steps, values, fallbacks, matrix)
-        K, values_of_set = made
-        whole = len(chosen) == len(dual) and not inexact
+        if work.sets:
+            rows = work.next_set(gradient, violation)
+        if not work.solve_set(rows, gradient, violation, left):
+            return work.reached()
+
+
+@dataclass(kw_only=True)
+class _WorkingSets:
+    """A point that one working set after the other improves, and what they have cost."""
+
+    kernel: Kernel
+    X: Rows
+    dual: Dual
+    beta: Vector
+    f: Vector
+    """Decision values without the bias; those of shrunk rows are not up to date."""
+    equality: bool
+    tol: float
+    cap: int
+    inner: str
+    threads: int
+    shrinking: bool
+    inexact: bool
+    matrix: KnownMatrix
+    scratch: Scratch = field(default_factory=Scratch)
+    in_float64: bool = False
+    """Whether the matrices of sets, and the sums that follow from them, are in float64."""
+    error: float = 0.0
+    """The largest error of f that was seen since it was last summed from scratch."""
+    is_stuck: bool = False
+    """Whether the last set took no step."""
+    sets: int = 0
+    n_iter: int = 0
+    kernel_values: int = 0
+    fallbacks: int = 0
+
+    def __post_init__(self) -> None:
+        self.shrunk = np.zeros(len(self.dual), dtype=np.bool_)
+        self.size: float | None = None
+        """What sum(abs(beta)) may be at most, where the problem bounds it."""
+        if self.dual.spare is not None:
+            self.size = self.dual.spare + float(np.abs(self.beta).sum())
+
+    def look(self) -> tuple[Vector, float]:
+        """Return the gradient and the violation."""
+        if self.size is not None:
+            self.dual = self.dual.with_size(self.beta, self.size)
+        gradient = self.dual.gradient(self.f, self.beta)
+        violation = violation_of(gradient, self.beta, self.dual, equality=self.equality)
+        return gradient, violation
+
+    def describe(self, gradient: Vector) -> dict[str, Any]:
+        """Return the objective and the number of support vectors."""
+        support = int(np.count_nonzero(self.beta))
+        return {"objective": objective(self.beta, gradient, self.dual), "support": support}
+
+    def reached(self) -> Reached:
+        """Return where the sets ended."""
+        work = self.sets, self.n_iter, self.kernel_values, self.fallbacks
+        return Reached(self.beta, self.f, *work, self.matrix)
+
+    def continue_in_float64(self) -> None:
+        """Sum f of all rows, shrunk ones too, from scratch; sets are in float64 from now on."""
+        self.in_float64, self.error = True, 0.0
+        self.shrunk[:] = False
+        self.f = self._sums_in_float64(slice(None), self.threads)
+
+    def next_set(self, gradient: Vector, violation: float) -> Index:
+        """Return the next set, ascending, and shrink rows that are far from violating."""
+        beta, dual = self.beta, self.dual
+        offset = bias(gradient, beta, dual) if self.equality else 0.0
+        centred, near = gradient + offset, dual
+        if self.size is not None:
+            centred, near = eased(centred, dual, size_multiplier(gradient, beta, dual))
+        if self.shrinking:
+            self.shrunk |= (beta == 0.0) & (reach(centred, beta, near) < -SHRUNK_FROM * violation)
+        return select_set(
+            beta,
+            near,
+            centred,
+            self.tol,
+            min(self.cap, max(SMALL_SET, GROWTH * int(np.count_nonzero(beta)))),
+            equality=self.equality,
+            shrunk=self.shrunk,
+            by_sign=self.size is not None,
+        )
+
+    def solve_set(
+        self, rows: Index, gradient: Vector, violation: float, max_iter: int | None
+    ) -> bool:
+        """Solve a set and bring f up to date; return False, without a step, if it has no room."""
+        found_matrix = self.matrix.in_float64(rows) if self.in_float64 else self.matrix.of(rows)
+        if found_matrix is None:
+            return False
+        K, values = found_matrix
+        whole = len(rows) == len(self.dual) and not self.inexact
         found = solve_inner(
             K,
-            dual[chosen],
-            inner=inner,
-            beta=beta[chosen],
-            gradient=gradient[chosen],
-            equality=equality,
-            tol=inner_tol(violation, tol, whole=whole, share=INNER_SHARE),
-            max_iter=left,
-            scratch=scratch,
+            self.dual[rows],
+            inner=self.inner,
+            beta=self.beta[rows],
+            gradient=gradient[rows],
+            equality=self.equality,
+            tol=inner_tol(violation, self.tol, whole=whole, share=INNER_SHARE),
+            max_iter=max_iter,
+            scratch=self.scratch,
         )
-        step = found.beta - beta[chosen]
+        self.sets += 1
+        self.n_iter += found.n_iter
+        self.kernel_values += values
+        self.fallbacks += found.fallbacks
+        self.is_stuck = found.n_iter == 0
+        self._move(rows, found)
+        rounding = _EPSILON * float(K.diagonal().max()) * float(np.abs(self.beta).sum())
+        if rounding > self.tol and not self.in_float64:
+            self.error = self._sampled_error(rows)
+        return True
+
+    def _move(self, rows: Index, found: Solution) -> None:
+        """Take the step to the solution of a set, and bring f of all rows up to date."""
+        step = found.beta - self.beta[rows]
         moved = np.flatnonzero(step)
-        others = ~resting
-        others[chosen] = False
-        change, computed = kernel_product(
-            kernel,
-            X[others],
-            X[chosen[moved]],
+        others = ~self.shrunk
+        others[rows] = False
+        change, values = kernel_product(
+            self.kernel,
+            self.X[others],
+            self.X[rows[moved]],
             step[moved],
-            dtype=np.float64 if exact else np.float32,
+            dtype=np.float64 if self.in_float64 else np.float32,
+            threads=self.threads,
+        )
+        self.kernel_values += values
+        self.beta[rows] = found.beta
+        self.f[rows] = self.dual[rows].decision(found.gradient, found.beta)
+        self.f[others] += change
+
+    def _sampled_error(self, rows: Index) -> float:
+        """Return by how much f of some rows is off, by a sample."""
+        some = rows[:: max(1, len(rows) // SAMPLED)]
+        return float(np.abs(self.f[some] - self._sums_in_float64(some)).max(initial=0.0))
+
+    def _sums_in_float64(self, rows: Index | slice, threads: int = 1) -> Vector:
+        """Return f of some rows, summed from scratch."""
+        support = np.flatnonzero(self.beta)
+        sums, values = kernel_product(
+            self.kernel,
+            self.X[rows],
+            self.X[support],
+            self.beta[support],
+            dtype=np.float64,
             threads=threads,
         )
-        beta[chosen] = found.beta
-        f[chosen] = dual[chosen].decision(found.gradient, found.beta)
-        f[others] += change
-        if not exact and _EPSILON * float(K.diagonal().max()) * float(np.abs(beta).sum()) > tol:
-            error, sampled = _sampled_error(kernel, X, beta, f, chosen)
-            computed += sampled
-        going = found.n_iter > 0
-        sets, steps = sets + 1, steps + found.n_iter
-        values, fallbacks = values + values_of_set + computed, fallbacks + found.fallbacks
-
-
-def _sampled_error(
-    kernel: Kernel, X: Rows, beta: Vector, f: Vector, rows: Index
-) -> tuple[float, int]:
-    """Return by how much f of some rows is off, by a sample; and the kernel values computed."""
-    some = rows[:: max(1, len(rows) // SAMPLED)]
-    exact, computed = _sums_in_float64(kernel, X, beta, some)
-    return float(np.abs(f[some] - exact).max(initial=0.0)), computed
-
-
-def _sums_in_float64(
-    kernel: Kernel, X: Rows, beta: Vector, rows: Index | slice, threads: int = 1
-) -> tuple[Vector, int]:
-    """Return f of some rows, from scratch, and the kernel values computed."""
-    support = np.flatnonzero(beta)
-    sums, computed = kernel_product(
-        kernel, X[rows], X[support], beta[support], dtype=np.float64, threads=threads
-    )
-    return np.asarray(sums), computed
+        self.kernel_values += values
+        return np.asarray(sums)
 
 
 def inner_tol(
@@ -236,113 +314,3 @@ def inner_tol(
 ) -> float:
     """Return how far a set is solved where the whole problem is still `violation` away."""
     return INNER_FLOOR * tol if whole else max(INNER_FLOOR * tol, share * violation)
-
-
-def first_set(reach: Vector, cap: int, margin: float = 1.0) -> Index:
-    """Return the first working set, ascending: what is expected to violate, and some near to that.
-
-    Parameters
-    ----------
-    reach : ndarray, shape (n,)
-        `reach` at zero, by the gradient that is expected.
-    cap : int
-        Most rows of the set.
-    margin : float, default 1.0
-        See `Dual.margin`.
-    """
-    room = min(cap, max(SMALL_SET, int(FILL * np.count_nonzero(reach >= 0.0))))
-    return _worst(reach, np.flatnonzero(reach >= -NEAR_MARGIN * margin), room)
-
-
-def select_set(
-    beta: Vector,
-    dual: Dual,
-    gradient: Vector,
-    tol: float,
-    cap: int,
-    *,
-    equality: bool = False,
-    resting: NDArray[np.bool_] | None = None,
-    by_sign: bool = False,
-) -> Index:
-    """Return the next working set, ascending.
-
-    All free variables, the violators, and some of what is near to violating. Where they are more
-    than the cap: half are the worst violators, of both signs of the gradient in turn where the
-    problem has an equality, then come the free variables that must answer to them.
-
-    Parameters
-    ----------
-    beta : ndarray, shape (n,), float64
-    dual : Dual
-    gradient : ndarray, shape (n,), float64
-        With an equality centred: F + b.
-    tol : float
-        Violation at which the problem is solved.
-    cap : int
-        Most rows of a set.
-    equality : bool, default False
-    resting : ndarray of bool, shape (n,), optional
-        Rows to leave out.
-    by_sign : bool, default False
-        Whether variables of one sign answer to each other alone.
-    """
-    far = reach(gradient, beta, dual)
-    if resting is not None:
-        far[resting] = -np.inf
-    violates, free = far > 0.5 * tol, dual.is_free(beta)
-    needed = free | violates
-    count = int(np.count_nonzero(needed))
-    room = min(cap, max(SMALL_SET, int(FILL * count)))
-    if count <= room:
-        wanted = np.where(needed, np.inf, far)
-        return _worst(wanted, np.flatnonzero(wanted >= -NEAR * dual.margin), room)
-    side = np.zeros(len(beta), dtype=np.int64)
-    if equality:
-        rising, falling = dual.slopes(gradient, beta)
-        falls = rising + falling >= 0.0
-        side = np.where(falls, 1, 0)
-        if by_sign:
-            side += 2 * np.where(falls, beta <= 0.0, beta < 0.0)
-    worst = _in_turn(far, np.flatnonzero(violates), side)[: (room + 1) // 2]
-    rest = np.setdiff1d(np.flatnonzero(needed), worst, assume_unique=True)
-    rest = _worst(np.where(free, 1.0 + far, far), rest, room - len(worst))
-    return np.sort(np.concatenate([worst, rest]))
-
-
-def reach(gradient: Vector, beta: Vector, dual: Dual) -> Vector:
-    """Return how far each variable violates optimality; below zero: how far it is from that.
-
-    Parameters
-    ----------
-    gradient : ndarray, shape (n,), float64
-        With an equality centred: F + b.
-    beta : ndarray, shape (n,), float64
-    dual : Dual
-
-    Returns
-    -------
-    ndarray, shape (n,), float64
-        -inf where a variable cannot move.
-    """
-    rising, falling = dual.slopes(gradient, beta)
-    up = np.where(beta < dual.upper, -rising, -np.inf)
-    down = np.where(beta > dual.lower, falling, -np.inf)
-    return np.maximum(up, down)
-
-
-def _worst(reach: Vector, rows: Index, most: int) -> Index:
-    """Return so many of some rows, those that reach furthest; ascending."""
-    if len(rows) > most:
-        rows = np.sort(rows[np.argsort(-reach[rows], kind="stable")[:most]])
-    return rows
-
-
-def _in_turn(reach: Vector, rows: Index, side: Index) -> Index:
-    """Return rows from the worst on, of all sides in turn."""
-    ordered = rows[np.argsort(-reach[rows], kind="stable")]
-    place = np.zeros(len(ordered), dtype=np.int64)
-    for number in range(N_SIDES):
-        mine = side[ordered] == number
-        place[mine] = N_SIDES * np.arange(np.count_nonzero(mine)) + number
-    return ordered[np.argsort(place, kind="stable")]

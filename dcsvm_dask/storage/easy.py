@@ -6,8 +6,8 @@ from typing import Any
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.spelling import flag, option
+from dcsvm_dask.storage.claims import LOCK
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import LOCK
 
 STATE = "easy.json"
 READING, SEARCHING, TRAINING, COMPLETE = "reading", "searching", "training", "complete"

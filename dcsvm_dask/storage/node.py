@@ -16,8 +16,8 @@ import zarr
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.storage.arrays import open_array, read_array, write_array
 from dcsvm_dask.storage.checksums import Checksums
+from dcsvm_dask.storage.claims import Ownership
 from dcsvm_dask.storage.location import Location, seal
-from dcsvm_dask.storage.lock import Ownership
 from dcsvm_dask.storage.recorded import RecordedPlace
 from dcsvm_dask.storage.rows.read import RowArray, open_rows
 from dcsvm_dask.storage.small import ARRAY_BYTES, NODE_BYTES, SMALL, read_small, to_bytes

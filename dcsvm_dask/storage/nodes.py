@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from dcsvm_dask.errors import InputError, RunError
+from dcsvm_dask.storage.claims import Ownership
 from dcsvm_dask.storage.files import make_folder
 from dcsvm_dask.storage.location import Location, seal
-from dcsvm_dask.storage.lock import Ownership
 from dcsvm_dask.storage.node import Attempt, Committed, checksum_of
 from dcsvm_dask.storage.recorded import RecordedPlace
 from dcsvm_dask.storage.small import SMALL

@@ -31,9 +31,9 @@ from typing import Any
 from dcsvm_dask import __version__
 from dcsvm_dask.absent import no_such
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.storage.claims import Ownership
 from dcsvm_dask.storage.easy import state_of_folder
 from dcsvm_dask.storage.location import Location, seal
-from dcsvm_dask.storage.lock import Ownership
 from dcsvm_dask.storage.nodes import RunNodes, digest_of
 from dcsvm_dask.storage.superseded import read_superseded
 from dcsvm_dask.versions import RESULT_VERSION
@@ -247,10 +247,10 @@ def _read_header(place: Location) -> dict[str, Any]:
             if value.get("format") == FORMAT:
                 raise
     except (FileNotFoundError, NotADirectoryError) as error:
-        told = state_of_folder(place) or "there is no run (no run.json)"
+        wrong = state_of_folder(place) or "there is no run (no run.json)"
         if place.is_local and not place.exists():
-            told = f"there is no run: {no_such('folder', place.url)}"
-        raise InputError(f"{place}: {told}") from error
+            wrong = f"there is no run: {no_such('folder', place.url)}"
+        raise InputError(f"{place}: {wrong}") from error
     if value.get("format") != FORMAT:
         raise InputError(
             f"{place}: run.json has the format {value.get('format')!r}, this version reads "

@@ -18,8 +18,8 @@ from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.methods.problem import data_of
 from dcsvm_dask.runtime import session
 from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.storage.claims import read_owner
 from dcsvm_dask.storage.location import Location, seal
-from dcsvm_dask.storage.lock import read_owner
 from dcsvm_dask.storage.node import Attempt
 from dcsvm_dask.storage.processes import this_process
 from dcsvm_dask.storage.run import RunFolder

@@ -18,8 +18,8 @@ from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.runtime import tasks
 from dcsvm_dask.runtime.cluster import connect as clusters
+from dcsvm_dask.storage.claims import read_owner
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import read_owner
 from dcsvm_dask.storage.run import RunFolder
 from tests.command_line import invoke
 from tests.left import latest

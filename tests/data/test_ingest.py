@@ -17,9 +17,10 @@ from dcsvm_dask.data import ingest as module
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.data.split import shares
 from dcsvm_dask.errors import DcsvmWarning, InputError, RunError
+from dcsvm_dask.storage.claims import read_owner
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import FolderLock, read_owner
+from dcsvm_dask.storage.lock import FolderLock
 from tests.stored import labels_of, rows_of, split_of
 
 RNG = np.random.default_rng(0)

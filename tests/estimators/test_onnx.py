@@ -25,7 +25,8 @@ from dcsvm_dask.estimators import (
 )
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.models import onnx_graph
-from dcsvm_dask.models.model import Model, decide
+from dcsvm_dask.models.decision_values import decide
+from dcsvm_dask.models.model import Model
 from dcsvm_dask.models.onnx import ovo_onnx
 from dcsvm_dask.models.schemes import OneVsOne
 

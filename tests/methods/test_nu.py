@@ -22,7 +22,7 @@ from dcsvm_dask.methods.choice import choose_model
 from dcsvm_dask.methods.committee import read_committee
 from dcsvm_dask.methods.predict import load_model
 from dcsvm_dask.methods.problem import read_problem
-from dcsvm_dask.models.model import decide
+from dcsvm_dask.models.decision_values import decide
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.prediction.export import export_libsvm, export_svc
 from dcsvm_dask.storage.dataset import DataSet

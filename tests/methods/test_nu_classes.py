@@ -18,7 +18,7 @@ from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.choice import choose_model
 from dcsvm_dask.methods.predict import load_model
-from dcsvm_dask.models.model import decide
+from dcsvm_dask.models.decision_values import decide
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.prediction.export import export_libsvm, export_svc
 from dcsvm_dask.storage.dataset import DataSet

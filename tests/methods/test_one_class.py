@@ -20,7 +20,7 @@ from dcsvm_dask.methods.choice import choose_model
 from dcsvm_dask.methods.predict import load_model
 from dcsvm_dask.methods.problem import OFFSET, read_problem
 from dcsvm_dask.methods.settings import BLOCK_CAP
-from dcsvm_dask.models.model import decide
+from dcsvm_dask.models.decision_values import decide
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.run import RunFolder
 from tests.methods.test_task import train

@@ -29,7 +29,7 @@ from dcsvm_dask.methods.sizes import arrange_parts, level_slots, row_parts, shuf
 from dcsvm_dask.methods.stage_plan import StagePlan
 from dcsvm_dask.runtime.compilation import parts_of_run, warm_up
 from dcsvm_dask.runtime.execution import Execution
-from dcsvm_dask.solvers.working_sets import SMALL_SET
+from dcsvm_dask.solvers.set_choice import SMALL_SET
 from dcsvm_dask.tasks import svc_dual
 from tests.typical import COVTYPE, GOALS, SETTINGS
 

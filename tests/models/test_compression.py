@@ -198,7 +198,7 @@ def test_parts_become_one_where_little_is_left(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(compression, "BLOCK", 64)
     monkeypatch.setattr(compression, "MOST", 96)
     told: list[str] = []
-    found = compress(kernel, S, coef, fit, check, BOUND, told=told.append)
+    found = compress(kernel, S, coef, fit, check, BOUND, report=told.append)
     assert "in 1 part(s)" in told[-1]
     assert np.abs(change_of(kernel, check, S, coef, found)).max() <= BOUND
     assert len(found.rows) <= 1.5 * len(whole.rows) + 2
@@ -210,7 +210,7 @@ def test_parts_stay_apart_where_all_is_needed(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(compression, "BLOCK", 64)
     monkeypatch.setattr(compression, "MOST", 96)
     told: list[str] = []
-    found = compress(kernel, S, coef, S[:50], S, 0.01, told=told.append)
+    found = compress(kernel, S, coef, S[:50], S, 0.01, report=told.append)
     assert "in 5 part(s)" in told[-1]
     assert np.abs(change_of(kernel, S, S, coef, found)).max() <= 0.01
     assert len(found.rows) > 0.9 * len(coef)

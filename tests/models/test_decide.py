@@ -13,8 +13,7 @@ from dcsvm_dask.clustering import InputPartition
 from dcsvm_dask.clustering.tree import Tree
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.models import Model, Rule, decide, schemes
-from dcsvm_dask.models import model as model_module
+from dcsvm_dask.models import Model, Rule, decide, decision_values, schemes
 from dcsvm_dask.runtime.execution import Execution
 
 KERNELS = [
@@ -97,7 +96,7 @@ def test_few_rows_look_at_the_machines_of_their_own_blocks_alone(
         return deviation(of, X, own)
 
     deviation = schemes.deviation
-    monkeypatch.setattr(model_module, "deviation", noted)
+    monkeypatch.setattr(decision_values, "deviation", noted)
     monkeypatch.setattr(schemes, "deviation", noted)
     X = centres[[0, 2, 2, 4]] + rng.normal(0, 0.01, (4, 5)).astype(np.float32)
     for rows in (X, X[:1], X[1:3]):

@@ -22,9 +22,10 @@ from dcsvm_dask.methods.progress import advance_reporter
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.opening import open_executor
-from dcsvm_dask.storage import lock
+from dcsvm_dask.storage import claims, lock
+from dcsvm_dask.storage.claims import claim_names
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import FolderLock, claim_names
+from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 from tests.left import take_over
@@ -40,10 +41,11 @@ QUICK = {"HEARTBEAT_SECONDS": 0.2, "STALE_SECONDS": 1.0, "WATCH_SECONDS": 0.5}
 MAIN = """
 import sys
 from dcsvm_dask.methods import sizes
-from dcsvm_dask.storage import lock
+from dcsvm_dask.storage import claims, lock
 
 sizes.SLOT_ROWS = 128
-vars(lock).update({0!r})
+for module in (claims, lock):
+    vars(module).update({0!r})
 from dcsvm_dask.cli import main
 
 main()
@@ -74,7 +76,7 @@ def host() -> Iterator[Start]:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, seconds in QUICK.items():
-        monkeypatch.setattr(lock, name, seconds)
+        monkeypatch.setattr(claims if hasattr(claims, name) else lock, name, seconds)
 
 
 def content(place: Path) -> dict[str, bytes]:

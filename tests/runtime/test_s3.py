@@ -17,8 +17,9 @@ from dcsvm_dask.methods import node
 from dcsvm_dask.runtime import tasks
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage import object_store
+from dcsvm_dask.storage.claims import claim_names, read_owner
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import FolderLock, claim_names, read_owner
+from dcsvm_dask.storage.lock import FolderLock
 from tests.left import damaged
 from tests.marks import soak
 

@@ -23,8 +23,8 @@ from dcsvm_dask.runtime.capacity import memory_of_slots
 from dcsvm_dask.runtime.cluster import connect as clusters
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.workers import Workers, planned_workers
+from dcsvm_dask.storage.claims import read_owner
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import read_owner
 from dcsvm_dask.versions import RESULT_VERSION
 from tests.marks import soak
 

@@ -73,15 +73,15 @@ def test_with_a_bias_the_answer_is_scikit_learns(problem: Callable[[str], Any]) 
 
 
 @pytest.mark.parametrize("equality", [False, True])
-def test_rows_at_rest_save_work_and_violate_nothing(
+def test_shrinking_saves_work_and_leaves_no_violation(
     equality: bool, make_svc: ModuleType, problem: Callable[[str], Any]
 ) -> None:
     X, y = problem("ijcnn1")
     X, y = X[:3000], y[:3000]
     K = make_svc.rbf(X, X, GAMMA)
     how: dict[str, Any] = {"tol": 1e-4, "cap": 1200, "equality": equality}
-    awake, found = solve(X, y, 32.0, **how), solve(X, y, 32.0, **how, rest=True)
-    assert found.kernel_values < 0.95 * awake.kernel_values
+    whole, found = solve(X, y, 32.0, **how), solve(X, y, 32.0, **how, shrinking=True)
+    assert found.kernel_values < 0.95 * whole.kernel_values
     gradient = y * (K @ (y * found.alpha)) - 1.0
     if equality:
         assert violation_pair(gradient, found.alpha, y, 32.0) <= 4e-4
@@ -207,7 +207,10 @@ def test_where_float32_sees_no_further_sums_are_in_float64(has_room: bool, digit
     kernel, C = Kernel("poly", gamma=gamma, degree=3, coef0=0.0), np.full(n, 1000.0)
     how: dict[str, Any] = {"alpha": np.zeros(n), "f": np.zeros(n), "equality": True, "tol": 1e-4}
     first, cap = (np.arange(n), n) if has_room else (np.arange(0, n, 5), 400)
+    counts: list[int] = []
+    how["solved"] = lambda sets, _: counts.append(sets)
     found = solve_working_sets(kernel, X, y, C, first=first, cap=cap, inexact=True, **how)
+    assert counts == list(range(1, found.sets + 1))
     f = (gamma * (X.astype(np.float64) @ X.T.astype(np.float64))) ** 3 @ (y * found.alpha)
     np.testing.assert_allclose(found.f, f, atol=1e-6)
     violation = violation_pair(y * f - 1.0, found.alpha, y, C)

@@ -15,9 +15,10 @@ from scipy import sparse
 
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.storage.claims import read_owner
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import SEAL, Location
-from dcsvm_dask.storage.lock import FolderLock, read_owner
+from dcsvm_dask.storage.lock import FolderLock
 from tests.strategies import (
     changes_below,
     check_copies,

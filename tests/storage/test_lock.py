@@ -18,9 +18,10 @@ from typing import Any
 import pytest
 
 from dcsvm_dask.errors import InputError, OwnershipLostError
-from dcsvm_dask.storage import lock
+from dcsvm_dask.storage import claims, lock
+from dcsvm_dask.storage.claims import STALE_SECONDS, claim_names, read_owner
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import STALE_SECONDS, FolderLock, claim_names, read_owner
+from dcsvm_dask.storage.lock import FolderLock
 from dcsvm_dask.storage.processes import is_running, this_process
 
 WHO = """
@@ -36,7 +37,7 @@ ELSEWHERE = {"boot": "another-boot", "host": "elsewhere"}
 @pytest.fixture(autouse=True)
 def _watch_briefly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lock, "WATCH_SECONDS", 0.05)
-    monkeypatch.setattr(lock, "DECIDE_SECONDS", 0.5)
+    monkeypatch.setattr(claims, "DECIDE_SECONDS", 0.5)
 
 
 @pytest.fixture
@@ -206,7 +207,7 @@ def test_a_dead_process_whose_clock_was_wrong_does_not_keep_it(place: Location, 
 def test_what_is_no_claim_of_ours_is_named_and_stays(
     place: Location, content: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lock, "LOOK_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(claims, "LOOK_AGAIN_SECONDS", 0.0)
     written = place / "lock" / "000001-0123456789ab.json"
     written.write_bytes(content)
     assert read_owner(place) is None
@@ -219,7 +220,7 @@ def test_what_is_no_claim_of_ours_is_named_and_stays(
 def test_one_read_that_was_cut_short_says_nothing(
     place: Location, other_process: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lock, "LOOK_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(claims, "LOOK_AGAIN_SECONDS", 0.0)
     monkeypatch.setattr(lock, "HEARTBEAT_SECONDS", 0.01)
     read, cut = Location.read_bytes, threading.Event()
 
@@ -309,8 +310,8 @@ def test_a_claim_that_is_taken_back_again_is_no_loss(
 ) -> None:
     """Another process has asked at the same moment, seen the owner, and gone."""
     monkeypatch.setattr(lock, "HEARTBEAT_SECONDS", 0.05)
-    monkeypatch.setattr(lock, "LOOK_AGAIN_SECONDS", 0.01)
-    monkeypatch.setattr(lock, "DECIDE_SECONDS", 300.0)
+    monkeypatch.setattr(claims, "LOOK_AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(claims, "DECIDE_SECONDS", 300.0)
     with FolderLock(place) as held:
         rival = place / "lock" / f"{held.name.split('-')[0]}-0123456789ab.json"
         claim = place / "lock" / f"{held.name}.json"
@@ -336,7 +337,7 @@ def test_the_last_claim_stays_although_another_process_asks_at_the_end(
     place: Location, other_process: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Were both taken back, the next number would be 1: that of a former owner that sleeps."""
-    monkeypatch.setattr(lock, "DECIDE_SECONDS", 300.0)
+    monkeypatch.setattr(claims, "DECIDE_SECONDS", 300.0)
     (place / "data").write_json({})
     with FolderLock(place) as held:
         rival = put(place, owner_of(other_process), number=2)

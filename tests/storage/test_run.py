@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from dcsvm_dask.errors import InputError, OwnershipLostError, RunError
 from dcsvm_dask.methods.node import run_node
-from dcsvm_dask.storage import lock
+from dcsvm_dask.storage import claims
 from dcsvm_dask.storage import node as node_module
 from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.lock import FolderLock
@@ -398,7 +398,7 @@ def prepare(run: RunFolder, change: str) -> None:
 def test_who_lost_a_run_changes_nothing(
     place: Location, change: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lock, "LOOK_AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(claims, "LOOK_AGAIN_SECONDS", 0.01)
     with FolderLock(place) as held:
         run = RunFolder.create(place, HEADER, held.ownership)
         prepare(run, change)

@@ -27,7 +27,7 @@ WAITING_COLOUR = GREY + "48"
 """Visible on white and on black."""
 LEVEL_HEIGHT, CHAIN_HEIGHT, APART = 1.0, 0.4, 0.14
 PLACE = ("left", "right", "bottom", "top")
-CHANGING = ("colour", "said")
+CHANGING = ("colour", "text")
 """Columns of blocks that change while a level is solved; each costs the scheduler time."""
 
 
@@ -119,7 +119,7 @@ def block_state(level: str, block: Block) -> dict[str, Any]:
     if record:
         colour = share_colour(record["support"] / max(1, record["rows"]))
     lines = (f"<b>{name}:</b> {escape(value)}" for name, value in facts(level, block).items())
-    return {"colour": colour, "said": "<br>".join(lines)}
+    return {"colour": colour, "text": "<br>".join(lines)}
 
 
 def facts(level: str, block: Block) -> dict[str, str]:
@@ -158,7 +158,7 @@ def bar_columns(bands: list[Band]) -> Columns:
 
     The done share of a running stage, from the left, is coloured as running.
     """
-    columns: Columns = {key: [] for key in (*PLACE, "colour", "stage", "state", "said")}
+    columns: Columns = {key: [] for key in (*PLACE, "colour", "stage", "state", "text")}
     for band in bands:
         stages = [stage for stage in band.stages if stage.state != WAITING] or band.stages[-1:]
         for i, stage in enumerate(stages):
@@ -180,10 +180,10 @@ def _bar(columns: Columns, band: Band, stage: StageProgress, box: tuple[float, f
             columns["colour"].append(filled)
             columns["stage"].append(stage.name if stage.state != WAITING else band.name)
             columns["state"].append(stage.state)
-            columns["said"].append(_said(stage))
+            columns["text"].append(_figures(stage))
 
 
-def _said(stage: StageProgress) -> str:
+def _figures(stage: StageProgress) -> str:
     """Return the known figures of a level or a round in a few words."""
     if stage.state != DONE:
         return f"{stage.tasks_done} of {stage.tasks} tasks" if stage.tasks else NOTHING
@@ -191,8 +191,8 @@ def _said(stage: StageProgress) -> str:
     names: tuple[str, ...] = ("objective", "gap", "violation", "support", "moved")
     if "objective_estimate" in record:
         names = ("objective_estimate", "gap_estimate", "support")
-    said = ((name.split("_")[0], record.get(name)) for name in names)
-    return ", ".join(f"{name} {figure_of(value)}" for name, value in said if value is not None)
+    figures = ((name.split("_")[0], record.get(name)) for name in names)
+    return ", ".join(f"{name} {figure_of(value)}" for name, value in figures if value is not None)
 
 
 def _place(columns: Columns, tile: Tile) -> None:

@@ -45,22 +45,22 @@ def objective_columns(progress: Progress) -> tuple[Columns, Columns]:
     -------
     estimates : dict
         At levels: ``seconds``, ``stage``, ``objective``, ``lower`` and ``upper`` (by one standard
-        error), and ``said``, the estimate as text.
+        error), and ``text``, the estimate as text.
     exact : dict
         At later stages: the same keys without ``lower`` and ``upper``.
     """
-    estimates: Columns = {key: [] for key in (*POINT, "objective", "lower", "upper", "said")}
-    exact: Columns = {key: [] for key in (*POINT, "objective", "said")}
+    estimates: Columns = {key: [] for key in (*POINT, "objective", "lower", "upper", "text")}
+    exact: Columns = {key: [] for key in (*POINT, "objective", "text")}
     for seconds, stage in points(progress):
         record = stage.record
         if "objective_estimate" in record:
             value, error = record["objective_estimate"], record["objective_error"]
-            said = estimate_of(value, error)
+            text = estimate_of(value, error)
             extra = {"lower": value - error, "upper": value + error}
-            _add(estimates, seconds, stage, objective=value, said=said, **extra)
+            _add(estimates, seconds, stage, objective=value, text=text, **extra)
         else:
-            said = figure_of(float(record["objective"]))
-            _add(exact, seconds, stage, objective=record["objective"], said=said)
+            text = figure_of(float(record["objective"]))
+            _add(exact, seconds, stage, objective=record["objective"], text=text)
     return estimates, exact
 
 
@@ -69,29 +69,29 @@ def gap_columns(progress: Progress) -> Columns:
 
     The gap of refinement is left out: it bounds the problem of the support vectors only.
     """
-    columns: Columns = {key: [] for key in (*POINT, "gap", "lower", "upper", "said")}
+    columns: Columns = {key: [] for key in (*POINT, "gap", "lower", "upper", "text")}
     for seconds, stage in points(progress):
         gap = stage.record.get("gap", stage.record.get("gap_estimate"))
         if gap is None or not gap > 0 or not stage.kind.of_all_rows:
             continue
         error = stage.record.get("gap_error", 0.0)
-        said = estimate_of(gap, error)
+        text = estimate_of(gap, error)
         # A log scale has no zero.
         lower, upper = max(gap - error, 0.1 * gap), gap + error
-        _add(columns, seconds, stage, gap=gap, lower=lower, upper=upper, said=said)
+        _add(columns, seconds, stage, gap=gap, lower=lower, upper=upper, text=text)
     return columns
 
 
 def above_columns(progress: Progress) -> Columns:
     """Return the differences of exact objectives to the best one so far, which is left out."""
-    columns: Columns = {key: [] for key in (*POINT, "above", "said")}
+    columns: Columns = {key: [] for key in (*POINT, "above", "text")}
     exact = [(at, stage) for at, stage in points(progress) if "objective" in stage.record]
     exact = [(at, stage) for at, stage in exact if "objective_estimate" not in stage.record]
     best = min((stage.record["objective"] for _, stage in exact), default=0.0)
     for seconds, stage in exact:
         above = stage.record["objective"] - best
         if above > ROUNDING * abs(best):
-            _add(columns, seconds, stage, above=above, said=figure_of(float(above)))
+            _add(columns, seconds, stage, above=above, text=figure_of(float(above)))
     return columns
 
 

@@ -32,8 +32,8 @@ class Objective:
         self.root = panel("objective", SHORT, until=FIRST, x_range=seconds, y_range=Range1d(0, 1))
         time_axis(self.root)
         self.root.yaxis.formatter = NumeralTickFormatter(format="0,0.[00]")
-        self.estimates = empty((*curves.POINT, "objective", "lower", "upper", "said"))
-        self.source = empty((*curves.POINT, "objective", "said"))
+        self.estimates = empty((*curves.POINT, "objective", "lower", "upper", "text"))
+        self.source = empty((*curves.POINT, "objective", "text"))
         whisker = Whisker(
             base="seconds", lower="lower", upper="upper", source=self.estimates, line_color=SKY
         )
@@ -46,7 +46,7 @@ class Objective:
             self.root.scatter(**how, source=self.estimates, color=SKY, size=8),
             self.root.scatter(**how, source=self.source, color=BLUE, size=7),
         ]
-        hover(self.root, drawn, ("stage", "@stage"), ("objective", "@said"))
+        hover(self.root, drawn, ("stage", "@stage"), ("objective", "@text"))
 
     def update(self, run: FollowedRun) -> None:
         """Draw the objectives of a run."""
@@ -66,8 +66,8 @@ class Gap:
             "gap", SHORT, until=FIRST, x_range=seconds, y_range=Range1d(0.1, 10), y_axis_type="log"
         )
         time_axis(self.root)
-        self.source = empty((*curves.POINT, "gap", "lower", "upper", "said"))
-        self.above = empty((*curves.POINT, "above", "said"))
+        self.source = empty((*curves.POINT, "gap", "lower", "upper", "text"))
+        self.above = empty((*curves.POINT, "above", "text"))
         whisker = Whisker(
             base="seconds", lower="lower", upper="upper", source=self.source, line_color=ORANGE
         )
@@ -77,7 +77,7 @@ class Gap:
             self.root.line(x="seconds", y=name, source=source, color=colour)
             drawn = self.root.scatter(x="seconds", y=name, source=source, color=colour, size=7)
             words = {"gap": "duality gap", "above": "above the best"}
-            hover(self.root, [drawn], ("stage", "@stage"), (words[name], "@said"))
+            hover(self.root, [drawn], ("stage", "@stage"), (words[name], "@text"))
 
     def update(self, run: FollowedRun) -> None:
         """Draw the gaps of a run."""
@@ -214,14 +214,14 @@ class Workers:
         self.root.xaxis.formatter = NumeralTickFormatter(format="0,0.[00]")
         self.root.grid.grid_line_color = None
         self.root.xgrid.grid_line_color = GREY
-        self.source = empty(("worker", "rate", "said", "share", "tasks", "doing"))
+        self.source = empty(("worker", "rate", "text", "share", "tasks", "doing"))
         drawn = self.root.hbar(y="worker", right="rate", source=self.source, color=PURPLE)
         self._bars = drawn.glyph
         hover(
             self.root,
             [drawn],
             ("worker", "@worker"),
-            ("kernel values/s", "@said"),
+            ("kernel values/s", "@text"),
             ("of the calibrated rate", "@share"),
             ("tasks done", "@tasks"),
             ("now", "@doing"),

@@ -41,7 +41,7 @@ class Levels:
         self.root.min_border_left, self.root.min_border_bottom = 110, 4
         self.root.xaxis.visible = self.root.ygrid.visible = False
         self.source = empty((*blocks.PLACE, *blocks.CHANGING))
-        self.bars = empty((*blocks.PLACE, "colour", "stage", "state", "said"))
+        self.bars = empty((*blocks.PLACE, "colour", "stage", "state", "text"))
         self._shown: list[Any] = []
         self._states: list[tuple[str, int]] = []
         for source in (self.source, self.bars):
@@ -52,9 +52,9 @@ class Levels:
                 line_color=None,
             )
             if source is self.source:
-                hover(self.root, [drawn], html="<div>@said{safe}</div>")
+                hover(self.root, [drawn], html="<div>@text{safe}</div>")
             else:
-                hover(self.root, [drawn], ("stage", "@stage, @state"), ("", "@said"))
+                hover(self.root, [drawn], ("stage", "@stage, @state"), ("", "@text"))
 
     def update(self, run: FollowedRun) -> None:
         """Draw new levels; of levels that are drawn change the blocks that have changed."""
@@ -87,7 +87,7 @@ class Levels:
             self._states[i] = block.state, block.tries
             for key, value in blocks.block_state(level, block).items():
                 patches[key].append((i, value))
-        if patches["said"]:
+        if patches["text"]:
             self.source.patch(patches)
 
     def _label(self, found: list[blocks.Band]) -> None:

@@ -90,8 +90,8 @@ def hover(plot: Any, renderers: list[Any], *rows: tuple[str, str], html: str = "
     html : str
         HTML that is used instead of rows, where it is not empty.
     """
-    said = html or list(rows)
-    plot.add_tools(HoverTool(renderers=renderers, tooltips=said, point_policy="follow_mouse"))
+    tooltips = html or list(rows)
+    plot.add_tools(HoverTool(renderers=renderers, tooltips=tooltips, point_policy="follow_mouse"))
 
 
 def thickness(n: int) -> float:

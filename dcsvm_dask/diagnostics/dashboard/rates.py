@@ -83,12 +83,12 @@ def rate_columns(
     """
     found = sorted((w.values / w.seconds, name, w) for name, w in work.items() if w.seconds > 0)
     columns: dict[str, list[Any]] = {
-        key: [] for key in ("worker", "rate", "said", "share", "tasks", "doing")
+        key: [] for key in ("worker", "rate", "text", "share", "tasks", "doing")
     }
     for rate, name, of in found[:MOST_WORKERS]:
         columns["worker"].append(host(name))
         columns["rate"].append(rate / UNIT)
-        columns["said"].append(f"{rate / UNIT:.3g} million")
+        columns["text"].append(f"{rate / UNIT:.3g} million")
         columns["share"].append(f"{rate / calibrated:.0%}" if calibrated else NOTHING)
         columns["tasks"].append(count(of.tasks))
         columns["doing"].append(doing.get(name, NOTHING))

@@ -13,7 +13,7 @@ from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.methods.approximation.features import FEATURES, stored_map
 from dcsvm_dask.methods.isolated import isolation
 from dcsvm_dask.methods.problem import read_problem
-from dcsvm_dask.methods.progress import set_reporter
+from dcsvm_dask.methods.progress import pass_reporter
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.solvers import solve_linear_chunks, solve_linear_dual
 from dcsvm_dask.storage.model import write_whole
@@ -78,13 +78,6 @@ def solve_weights(
     """
     problem = read_problem(run)
     nodes = [run.node(FEATURES, f"transform-{part:04d}") for part in range(parts)]
-    told = set_reporter()
-    start: list[float] = []
-
-    def tell(number: int, violation: float) -> None:
-        start.append(violation)
-        told(number, {"violation": violation, "start": max(start), "tol": tol})
-
     made = stored_map(run)
     # Units without their means do not tell classes of different sizes apart by themselves.
     offset = problem.settings.fit_intercept or isinstance(made, Ltpu)
@@ -93,7 +86,7 @@ def solve_weights(
         "constant": 1.0 if offset else 0.0,
         "tol": tol,
         "seed": problem.settings.seed,
-        "callback": tell,
+        "callback": pass_reporter(tol),
     }
     if task.has_classes:
         found = solve_linear_chunks(Z, problem.targets, problem.C, loss=loss, **how)  # type: ignore[arg-type]  # checked at the door

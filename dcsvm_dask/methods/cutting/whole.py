@@ -9,7 +9,7 @@ import numpy as np
 from dcsvm_dask.methods.cutting.state import planes_of, write_planes
 from dcsvm_dask.methods.linear.rows import checked_rows, dual_of
 from dcsvm_dask.methods.problem import read_problem
-from dcsvm_dask.methods.progress import set_reporter
+from dcsvm_dask.methods.progress import pass_reporter
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.solvers.cutting import Step, Unit, size_of, solve_cutting
 from dcsvm_dask.storage.node import Attempt, Record
@@ -60,13 +60,12 @@ def iterate(
     """
     problem = read_problem(run)
     state = None if previous is None else planes_of(run, previous, machine)
-    told, first = set_reporter(), list[float]()
+    report = pass_reporter(tol)
 
     def tell(step: Step, _: object) -> None:
         size = size_of(unit, at_zero, step.objective)
         gap = step.gap / size if size else 0.0  # nothing loses anything
-        first.append(gap)
-        told(step.iteration, {"violation": gap, "start": max(first), "tol": tol})
+        report(step.iteration, gap)
 
     dual = dual_of(problem, machine, np.arange(problem.n))
     at_zero = float(dual.losses(dual.p).sum())

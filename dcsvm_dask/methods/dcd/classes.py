@@ -8,7 +8,7 @@ import numpy as np
 
 from dcsvm_dask.methods.linear.rows import checked_rows, part_of
 from dcsvm_dask.methods.problem import read_problem
-from dcsvm_dask.methods.progress import set_reporter
+from dcsvm_dask.methods.progress import pass_reporter
 from dcsvm_dask.random_streams import DESCENT, generator
 from dcsvm_dask.solvers import solve_crammer_singer
 from dcsvm_dask.storage.node import Attempt, Record
@@ -49,12 +49,6 @@ def commit_classes(
     before = None if previous is None else run.node(previous, "commit")
     index = part_of(problem, 0, 1)
     costs = problem.bounds(index)
-    told, first = set_reporter(), list[float]()
-
-    def tell(passes: int, violation: float) -> None:
-        first.append(violation)
-        told(passes, {"violation": violation, "start": max(first), "tol": tol})
-
     found = solve_crammer_singer(
         checked_rows(problem, 0, problem.n),
         problem.codes,
@@ -65,7 +59,7 @@ def commit_classes(
         tol=tol,
         max_iter=max(1, math.ceil(most_visits / problem.n)),
         seed=int(generator(problem.settings.seed, DESCENT, number, 0, 0).integers(1 << 62)),
-        callback=tell,
+        callback=pass_reporter(tol),
     )
     attempt.write("alpha", found.alpha)
     for m, (w, b) in enumerate(zip(found.W, found.b, strict=True)):

@@ -26,7 +26,7 @@ from dcsvm_dask.methods.dcd.points import (
 )
 from dcsvm_dask.methods.linear.rows import PartRows, dual_of, part_of
 from dcsvm_dask.methods.problem import read_problem
-from dcsvm_dask.methods.progress import set_reporter
+from dcsvm_dask.methods.progress import pass_reporter
 from dcsvm_dask.random_streams import DESCENT, generator
 from dcsvm_dask.solvers import (
     approach_free,
@@ -70,12 +70,6 @@ def descend_alone(
     index = part_of(problem, 0, 1)
     dual, rows = dual_of(problem, machine, index), PartRows(problem, 0, problem.n, chunks)
     rng = generator(problem.settings.seed, DESCENT, number, machine, 0)
-    told, first = set_reporter(), list[float]()
-
-    def tell(passes: int, violation: float) -> None:
-        first.append(violation)
-        told(passes, {"violation": violation, "start": max(first), "tol": tol})
-
     found = descend_free(
         rows,
         dual,
@@ -86,7 +80,7 @@ def descend_alone(
         most_visits=most_visits,
         visits=Visits(order, 1.0 if shrinking else np.inf),
         seed=int(rng.integers(1 << 62)),
-        callback=tell,
+        callback=pass_reporter(tol),
     )
     attempt.write("alpha", found.beta)
     attempt.write("sum", found.w)

@@ -23,7 +23,7 @@ from dcsvm_dask.methods.dcd.points import (
 )
 from dcsvm_dask.methods.linear.rows import PartRows, arrays_of, dual_of, part_of
 from dcsvm_dask.methods.problem import read_problem
-from dcsvm_dask.methods.progress import set_reporter
+from dcsvm_dask.methods.progress import pass_reporter
 from dcsvm_dask.random_streams import DESCENT, generator
 from dcsvm_dask.solvers import descend_part, measure_part
 from dcsvm_dask.solvers.linear.visits import Order, Visits
@@ -91,12 +91,6 @@ def descend(
     start = variables(run, previous, machine, index)
     sums = sums_of(run, problem, previous, machine, parts)
     w = sums.sum(axis=0)
-    told, first = set_reporter(), list[float]()
-
-    def tell(passes: int, violation: float) -> None:
-        first.append(violation)
-        told(passes, {"violation": violation, "start": max(first), "tol": tol})
-
     # From zero all parts begin alike: each takes the others to move as it does (the sum of CoCoA+,
     # Ma et al. 2015, with sigma' = K). Later they move apart, and the joint step decides.
     alike = parts if previous is None else 1
@@ -112,7 +106,7 @@ def descend(
         most_passes=most_passes,
         visits=Visits(order, 1.0 if shrinking else np.inf),
         seed=int(rng.integers(1 << 62)),
-        callback=tell,
+        callback=pass_reporter(tol),
     )
     if parts == 1:
         attempt.write("w", found.w)

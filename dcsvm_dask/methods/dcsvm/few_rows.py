@@ -86,7 +86,7 @@ def solve_rows(run: RunFolder, attempt: Attempt, *, previous: str | None, tol: f
         cap=cap,
         inner=settings.inner,
         threads=threads(),
-        rest=True,
+        shrinking=True,
         solved=set_reporter(),
     )
     attempt.write("beta", found.beta[None, :])

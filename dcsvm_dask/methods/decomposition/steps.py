@@ -41,15 +41,15 @@ def make_rule(
     problem = read_problem(run)
     settings = problem.settings
     return ParallelRule(
-        settings.kernel,
-        problem.n,
-        settings.fit_intercept,
-        STOP * tol,
-        size,
-        settings.inner,
-        problem.size,
-        problem.size is None or problem.dual.has_fixed_signs,
-        BESIDE_ROW + problem.X.nbytes_of(0, problem.n) / problem.n,
+        kernel=settings.kernel,
+        n=problem.n,
+        equality=settings.fit_intercept,
+        tol=STOP * tol,
+        size=size,
+        inner=settings.inner,
+        total_size=problem.size,
+        fixed_signs=problem.size is None or problem.dual.has_fixed_signs,
+        row_bytes=BESIDE_ROW + problem.X.nbytes_of(0, problem.n) / problem.n,
     )
 
 

@@ -20,7 +20,8 @@ from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kernel_product
 from dcsvm_dask.methods.conquer.finish import write_machine
 from dcsvm_dask.methods.problem import Problem, read_problem
 from dcsvm_dask.methods.resources import threads
-from dcsvm_dask.models.model import Model, decide
+from dcsvm_dask.models.decision_values import decide
+from dcsvm_dask.models.model import Model
 from dcsvm_dask.models.svc import require_sklearn
 from dcsvm_dask.solvers import objective
 from dcsvm_dask.storage.model import write_whole

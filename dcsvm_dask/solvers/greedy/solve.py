@@ -128,7 +128,8 @@ def solve_greedy(
     threads : int, default 1
         Chunks that are worked on at a time; give BLAS one thread.
     solved : callable, optional
-        Told after each optimisation of all weights how large the basis is, and of the objective.
+        Called after each optimisation of all weights as solved(size, about), where `about` has the
+        objective, that at the start, and the Newton steps.
 
     Returns
     -------
@@ -149,19 +150,7 @@ def solve_greedy(
     targets, bounds = loss.checked(y, C, n)
     if most < 1 or pool < 1:
         raise InputError(f"most is {most} and pool {pool}: give whole numbers from 1.")
-    start = np.empty(0, np.int64) if basis is None else np.asarray(basis, np.int64)
-    drawn = np.empty(0, np.int64) if candidates is None else np.asarray(candidates, np.int64)
-    named = np.append(start, drawn)
-    if len(np.unique(named)) < len(named) or ((named < 0) | (named >= n)).any():
-        raise InputError(
-            f"basis and candidates repeat rows or name some outside of the {n} rows given."
-        )
-    begin = np.zeros(intercept + len(start)) if weights is None else np.asarray(weights, np.float64)
-    if begin.shape != (intercept + len(start),) or not np.isfinite(begin).all():
-        raise InputError(
-            f"weights: give {intercept + len(start)} finite numbers, one for each row of the basis"
-            f"{' after the bias' if intercept else ''}."
-        )
+    start, begin, drawn = _checked_start(n, basis, weights, candidates, intercept=intercept)
     most = min(max(most, len(start)), n)
     pool = max(min(pool, n), len(drawn))
     chunks = [
@@ -204,6 +193,31 @@ def solve_greedy(
             seed=seed,
             solved=solved,
         )
+
+
+def _checked_start(
+    n: int,
+    basis: Index | None,
+    weights: Vector | None,
+    candidates: Index | None,
+    *,
+    intercept: bool,
+) -> tuple[Index, Vector, Index]:
+    """Return the basis to begin with, its weights and the first candidates; see `solve_greedy`."""
+    start = np.empty(0, np.int64) if basis is None else np.asarray(basis, np.int64)
+    drawn = np.empty(0, np.int64) if candidates is None else np.asarray(candidates, np.int64)
+    named = np.append(start, drawn)
+    if len(np.unique(named)) < len(named) or ((named < 0) | (named >= n)).any():
+        raise InputError(
+            f"basis and candidates repeat rows or name some outside of the {n} rows given."
+        )
+    begin = np.zeros(intercept + len(start)) if weights is None else np.asarray(weights, np.float64)
+    if begin.shape != (intercept + len(start),) or not np.isfinite(begin).all():
+        raise InputError(
+            f"weights: give {intercept + len(start)} finite numbers, one for each row of the basis"
+            f"{' after the bias' if intercept else ''}."
+        )
+    return start, begin, drawn
 
 
 def grow_basis(

@@ -147,7 +147,7 @@ class LinearDescent:
             violation = self._sum()
             if violation <= tol:
                 break
-            self._wake()
+            self._unshrink()
         w = self._w
         changes, violations = np.concatenate(self._history).T
         return LinearSolution(
@@ -190,7 +190,7 @@ class LinearDescent:
             if violation <= tol:
                 if full:
                     return True
-                self._wake()
+                self._unshrink()
             if stopped:
                 return False
         return False
@@ -296,7 +296,7 @@ class LinearDescent:
         self._history.append(passes)
         self._n_iter += len(passes)
 
-    def _wake(self) -> None:
+    def _unshrink(self) -> None:
         """Have all rows visited again; none is let go in the pass to come."""
         self._high = self._low = 0.0
         for part in self._parts:

@@ -159,7 +159,7 @@ class FreeBiasDescent(LinearDescent):
     ) -> None:
         super().__init__(chunks, problem, seed, inner, outside)
         self._dual = _measurable(problem)
-        self._bias = self._asleep = 0.0 if bias is None else bias
+        self._bias = self._unshrunk_at = 0.0 if bias is None else bias
         self._asks_start = bias is None and bool(self._alpha.any())
         # The dual objective after the last pass, and half the square of the bias's weight there.
         self._value = self._square = 0.0
@@ -184,19 +184,19 @@ class FreeBiasDescent(LinearDescent):
         """Pass over the rows until the violation is at most `tol`, or one of the limits is met."""
         if self._asks_start:
             beta = balanced(self._alpha, self._dual)
-            self._bias = self._asleep = self._stand(beta)[0].bias
+            self._bias = self._unshrunk_at = self._stand(beta)[0].bias
         self._begin()
         start, within, met = self._value, WITHIN * tol, True
-        told = None if callback is None else self._now_and_then(callback)
+        report = None if callback is None else self._now_and_then(callback)
         while met:
-            met = self._descend(within, max_iter, most_visits, told)
+            met = self._descend(within, max_iter, most_visits, report)
             self._alpha[:] = balanced(self._alpha, self._dual)
             found, _ = self._stand(self._alpha)
             self._begin()
             if found.violation <= tol:
                 break
             within *= 0.5
-            self._wake()
+            self._unshrink()
         changes, violations = np.concatenate(self._history).T
         values = start + np.cumsum(changes)
         if len(values):
@@ -266,8 +266,8 @@ class FreeBiasDescent(LinearDescent):
     def _violation(self) -> float:
         """Make a step of the multiplier; return the violation that the last pass has met with it.
 
-        Rows that rest do not see the multiplier move: they are woken where it has gone further than
-        the gradients that let them rest.
+        Shrunk rows do not see the multiplier move: all are visited again where it has gone further
+        than the gradients by which they were shrunk.
         """
         constant = self._problem.constant
         self._keep_objective()
@@ -276,8 +276,8 @@ class FreeBiasDescent(LinearDescent):
         self._w[-1] += step / constant
         self._square = 0.5 * float(self._w[-1]) ** 2
         violation = self._high - self._low + 2.0 * abs(step)
-        if abs(self._bias - self._asleep) > max(self._high, -self._low):
-            self._wake()
+        if abs(self._bias - self._unshrunk_at) > max(self._high, -self._low):
+            self._unshrink()
         return violation
 
     def _keep_objective(self) -> None:
@@ -285,9 +285,9 @@ class FreeBiasDescent(LinearDescent):
         square = 0.5 * float(self._w[-1]) ** 2
         self._history[-1][-1, 0] -= square - self._square
 
-    def _wake(self) -> None:
-        super()._wake()
-        self._asleep = self._bias
+    def _unshrink(self) -> None:
+        super()._unshrink()
+        self._unshrunk_at = self._bias
 
     def _total(self, beta: Vector) -> Vector:
         """Return sum_i beta_i x_i from scratch, what is outside added, shape (d + 1,)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,55 +81,27 @@ def solve_linear_l1(
     check_values(X)
     n, d = X.shape
     losses = SquaredLosses.of(n, dual, constant)
-    problem, arrays = losses.problem, losses.arrays
-    columns = compiled_rows(columns_of(X, problem.constant))
-    m = d + (constant != 0.0)
-    curvature, w = np.empty(m), np.zeros(m)
-    squares(columns, *arrays[2:], curvature)
-    if not np.isfinite(curvature).all():
-        raise InputError("X holds a value that is not finite: give finite numbers.")
-    f, b, h = np.zeros(n), np.empty(n), np.empty(n)
-    respond(*arrays, f, b, h)
-    order, active = np.arange(m, dtype=np.int32), m
-    random = np.random.default_rng(seed).integers(2**64, size=1, dtype=np.uint64)
-    history, steep, first, enough = [np.empty((0, 2))], np.inf, 0.0, 0.0
-    done, sum_met, converged, most = 0, 0.0, False, 1
+    problem = losses.problem
+    state = _Weights(losses, compiled_rows(columns_of(X, problem.constant)), d, seed)
+    history = [np.empty((0, 2))]
+    done, most, first, enough = 0, 1, 0.0, 0.0
     while True:
-        passes = np.empty((most, 2))
-        made, active, steep = descend_l1(
-            columns,
-            *arrays,
-            curvature,
-            w,
-            f,
-            b,
-            h,
-            order,
-            active,
-            steep,
-            enough,
-            most,
-            random,
-            passes,
-        )
-        history.append(passes[:made])
-        done += made
-        sum_met = float(passes[made - 1, 1])
+        passes = state.descend(enough, most)
+        history.append(passes)
+        done += len(passes)
+        met = float(passes[-1, 1])
         if done == 1:
-            first, enough = sum_met, tol * sum_met
-        violation = sum_met / first if first > 0.0 else 0.0
+            first, enough = met, tol * met
+        violation = met / first if first > 0.0 else 0.0
         stops = done >= max_iter or (callback is not None and bool(callback(done, violation)))
-        if sum_met <= enough or stops:
-            if active == m or stops:
-                outputs_of(columns, w, f)
-                lost = respond(*arrays, f, b, h)
-                total, largest = measure_l1(columns, w, b, h)
-                converged = total <= enough
-                if converged or stops:
+        if met <= enough or stops:
+            if state.all_active or stops:
+                total, largest, lost = state.measure()
+                if total <= enough or stops:
                     break
-            active, steep = m, np.inf
+            state.activate_all()
         most = min(_PASSES, max_iter - done)
-    point = b / max(1.0, largest)
+    w, point = state.w, state.b / max(1.0, largest)
     objective = problem.dual.linear(point)
     values, sums = np.concatenate(history).T
     return LinearSolution(
@@ -139,6 +112,69 @@ def solve_linear_l1(
         violation=total / first if first > 0.0 else 0.0,
         gap=max(0.0, float(np.abs(w).sum()) + lost + objective),
         n_iter=done,
-        converged=converged,
+        converged=total <= enough,
         history=np.stack([-values, sums / (first or 1.0)], axis=1),
     )
+
+
+class _Weights:
+    """The weights, and what the compiled passes keep of them.
+
+    Parameters
+    ----------
+    losses : SquaredLosses
+    columns : tuple
+        Compiled columns of X, that of the constant behind them where there is one.
+    d : int
+        Features of X.
+    seed : int
+    """
+
+    def __init__(self, losses: SquaredLosses, columns: Any, d: int, seed: int) -> None:
+        n, m = len(losses.problem.dual), d + (losses.problem.constant != 0.0)
+        self._losses, self._columns = losses.arrays, columns
+        self._curvature, self.w = np.empty(m), np.zeros(m)
+        squares(columns, *losses.arrays[2:], self._curvature)
+        if not np.isfinite(self._curvature).all():
+            raise InputError("X holds a value that is not finite: give finite numbers.")
+        self._f, self.b, self._h = np.zeros(n), np.empty(n), np.empty(n)
+        respond(*losses.arrays, self._f, self.b, self._h)
+        self._order, self._active, self._steep = np.arange(m, dtype=np.int32), m, np.inf
+        self._random = np.random.default_rng(seed).integers(2**64, size=1, dtype=np.uint64)
+
+    @property
+    def all_active(self) -> bool:
+        """Whether the last pass left no weight out."""
+        return self._active == len(self.w)
+
+    def activate_all(self) -> None:
+        """Let the next pass visit all weights."""
+        self._active, self._steep = len(self.w), np.inf
+
+    def descend(self, enough: float, most: int) -> NDArray[np.float64]:
+        """Pass over the active weights; return objective and sum of subgradients of each pass."""
+        history = np.empty((most, 2))
+        passes, self._active, self._steep = descend_l1(
+            self._columns,
+            *self._losses,
+            self._curvature,
+            self.w,
+            self._f,
+            self.b,
+            self._h,
+            self._order,
+            self._active,
+            self._steep,
+            enough,
+            most,
+            self._random,
+            history,
+        )
+        return history[:passes]
+
+    def measure(self) -> tuple[float, float, float]:
+        """Sum the outputs from scratch; return the subgradients' sum, largest slope and losses."""
+        outputs_of(self._columns, self.w, self._f)
+        lost = respond(*self._losses, self._f, self.b, self._h)
+        total, largest = measure_l1(self._columns, self.w, self.b, self._h)
+        return total, largest, lost

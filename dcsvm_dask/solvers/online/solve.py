@@ -15,7 +15,7 @@ from dcsvm_dask.kernels.rows import check_rows
 from dcsvm_dask.solvers import optimality
 from dcsvm_dask.solvers.online.slots import BATCH, OnlineExpansion
 from dcsvm_dask.solvers.program import QuadraticProgram
-from dcsvm_dask.tasks import Classification, checked_labels
+from dcsvm_dask.tasks import Classification, Dual, checked_labels
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -114,8 +114,9 @@ def solve_online(
     max_iter : int, optional
         Most steps of a finish; the larger of 10 million and 100 n by default.
     solved : callable, optional
-        Told after each batch, and after a finish, how many rows were looked at, how many will be
-        at most, and of the expansion; after each working set of a finish of its violation.
+        Called as solved(looked, about) after each batch and each finish, with the number of rows
+        looked at; `about` has the most that will be, and the size and objective of the expansion.
+        Also called after each working set of a finish, with its violation.
 
     Returns
     -------
@@ -174,17 +175,30 @@ def solve_online(
             tell()
         if sweeps >= most_sweeps:
             break
+    return _learned(expansion, dual, violation, sweeps, equality=equality, converged=settled)
+
+
+def _learned(
+    expansion: OnlineExpansion,
+    dual: Dual,
+    violation: float,
+    sweeps: int,
+    *,
+    equality: bool,
+    converged: bool,
+) -> Learned:
+    """Return the solution that an expansion holds."""
     S, live = expansion.slots, expansion.live
     rows, kept = S.rows[live], S.beta[live]
-    result = np.zeros(n)
-    result[rows] = kept
+    beta = np.zeros(len(dual))
+    beta[rows] = kept
     gradient, mine = -S.g[live], dual[rows]
     return Learned(
-        beta=result,
+        beta=beta,
         bias=optimality.bias(gradient, kept, mine) if equality else 0.0,
         objective=optimality.objective(kept, gradient, mine),
         violation=float(violation),
-        converged=settled,
+        converged=converged,
         expansion=len(live),
         sweeps=sweeps,
         n_iter=expansion.n_iter,

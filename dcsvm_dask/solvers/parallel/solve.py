@@ -82,7 +82,7 @@ def solve_parallel(
     max_iter : int, optional
         Most iterations of inner solvers, of all working sets together.
     callback : callable, optional
-        Told the working set after each step; a true answer stops the solver.
+        Called as callback(working_set) after each step; a true answer stops the solver.
 
     Returns
     -------
@@ -106,14 +106,14 @@ def solve_parallel(
     borders = [n * part // parts for part in range(parts + 1)]
     total = None if dual.spare is None else dual.spare + float(np.abs(problem.start).sum())
     rule = ParallelRule(
-        kernel,
-        n,
-        equality,
-        tol,
-        size,
-        inner,
-        total,
-        dual.spare is None or dual.has_fixed_signs,
+        kernel=kernel,
+        n=n,
+        equality=equality,
+        tol=tol,
+        size=size,
+        inner=inner,
+        total_size=total,
+        fixed_signs=dual.spare is None or dual.has_fixed_signs,
         one_in=one_in,
     )
     f = np.zeros(n)

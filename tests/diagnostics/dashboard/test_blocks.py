@@ -30,7 +30,7 @@ def facts(run: FollowedRun) -> list[dict[str, str]]:
     """Return what is said of each block; the page shows it under the pointer."""
     bands = blocks.bands(run.progress)
     found = [blocks.facts(band.name, block) for band in bands for block in band.blocks]
-    for said, html in zip(found, block_columns(run)["said"], strict=True):
+    for said, html in zip(found, block_columns(run)["text"], strict=True):
         assert all(f"<b>{name}:</b> {value}" in html for name, value in said.items())
     return found
 
@@ -137,4 +137,4 @@ def test_rounds_stand_above_the_levels_and_what_was_passed_over_is_gone(tell: Te
     assert bands[1].label == "conquer, 2 rounds"
     bars = blocks.bar_columns(bands)
     assert bars["colour"] == [BLUE, WAITING_COLOUR]
-    assert "objective -950.00, gap 5, violation 0.5" in bars["said"][0]
+    assert "objective -950.00, gap 5, violation 0.5" in bars["text"][0]

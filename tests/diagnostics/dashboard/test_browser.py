@@ -134,8 +134,8 @@ def test_the_page_follows_a_run_and_tells_of_its_blocks(
     browser.shoot("page-levels")
     tooltip = hover(browser, place)
     browser.shoot("page-hover")
-    assert len(place["said"]) == 10
-    for line in place["said"]:
+    assert len(place["text"]) == 10
+    for line in place["text"]:
         assert line.split(": ", 1)[1] in tooltip, f"{line} is not in {tooltip}"
     for name in ("support vectors", "kernel values", "retries"):
         assert name in tooltip

@@ -27,7 +27,7 @@ def test_curves_tell_estimates_from_exact_figures(tell: Teller) -> None:
     estimates, exact = curves.objective_columns(progress)
     assert (estimates["seconds"], estimates["stage"]) == ([at], ["level-1"])
     assert (estimates["lower"], estimates["upper"]) == ([-920.0], [-880.0])
-    assert estimates["said"] == ["-900 ± 20"]
+    assert estimates["text"] == ["-900 ± 20"]
     assert exact["objective"] == [-940.0, -950.0, -951.0]
     gap = curves.gap_columns(progress)
     # Refinement's bounds another problem; an error as large as the gap has its end on the scale.

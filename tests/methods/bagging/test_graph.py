@@ -17,7 +17,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.bagging.nodes import sample
 from dcsvm_dask.methods.committee import decided_rows
 from dcsvm_dask.methods.problem import read_problem
-from dcsvm_dask.models.model import decide
+from dcsvm_dask.models.decision_values import decide
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import read_model

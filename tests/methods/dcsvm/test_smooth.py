@@ -110,7 +110,7 @@ def test_a_task_that_solves_the_whole_problem_says_how_far_it_is(
     assert len(shares) > 1
     assert shares == sorted(shares)
     assert 0.0 <= shares[0] < 1.0
-    assert shares[-1] == pytest.approx(telling.MOST_TOLD, rel=1e-12)
+    assert shares[-1] == pytest.approx(telling.MOST_REPORTED, rel=1e-12)
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ import pytest
 from dcsvm_dask import api
 from dcsvm_dask.methods.graph import COMMIT
 from dcsvm_dask.runtime.execution import Execution
+from dcsvm_dask.storage.claims import read_owner
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.lock import read_owner
 from dcsvm_dask.storage.run import RunFolder
 from tests.command_line import invoke
 from tests.left import damaged

@@ -12,7 +12,8 @@ from dcsvm_dask.diagnostics.report.tables.demand import kept, rows_for
 from dcsvm_dask.diagnostics.report.tables.records import Records
 from dcsvm_dask.kernels import Rows, is_sparse
 from dcsvm_dask.methods.predict import load_single
-from dcsvm_dask.models.model import Model, decide
+from dcsvm_dask.models.decision_values import decide
+from dcsvm_dask.models.model import Model
 from dcsvm_dask.random_streams import PLANE_REPORT, generator
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.stage_id import StageId

@@ -37,19 +37,9 @@ def tree(blocks: Table, whole: dict[str, Any] | None) -> Any:
     levels = sorted(set(blocks["level"]), reverse=True)
     names = [f"level {level}" for level in levels] + (["exact"] if whole else [])
     made = plot(width=WHOLE, height=60 + ROW_HEIGHT * len(names), svg=False)
-    aspect = ROW_HEIGHT * (1 - GAP) / (WHOLE - 190)
     columns: dict[str, list[Any]] = {key: [] for key in COLUMNS}
     for at, level in enumerate(levels):
-        own = [row for row in rows_of(blocks) if row["level"] == level]
-        largest = sorted(own, key=lambda row: -row["rows"])[:MOST_TILES]
-        kept = {row["block"] for row in largest}
-        shown = [row for row in own if row["block"] in kept]
-        smaller = [row for row in own if row["block"] not in kept]
-        if smaller:
-            shown.append(_joined(smaller))
-        boxes = tiles([row["rows"] for row in shown], Tile(0.0, at, 1.0, at + 1.0 - GAP), aspect)
-        for row, box in zip(shown, boxes, strict=True):
-            _add(columns, {**row, "name": f"level {level}, block {row['block']}"}, box)
+        _add_level(columns, [row for row in rows_of(blocks) if row["level"] == level], at)
     if whole:
         exact = {"name": "the exact model", "objective": None, "seconds": None, **whole}
         _add(columns, exact, Tile(0.0, len(levels), 1.0, len(levels) + 1.0 - GAP))
@@ -86,21 +76,7 @@ def tree(blocks: Table, whole: dict[str, Any] | None) -> Any:
     made.ygrid.grid_line_color = None
     ticks(made.yaxis[0], [at + (1 - GAP) / 2 for at in range(len(names))], names)
     made.yaxis.axis_line_color = made.yaxis.major_tick_line_color = None
-    made.add_layout(
-        ColorBar(
-            color_mapper=mapper,
-            title="share of support vectors",
-            title_text_font=FONT,
-            title_text_font_size="11px",
-            title_text_font_style="normal",
-            major_label_text_font=FONT,
-            formatter=NumeralTickFormatter(format="0 %"),
-            background_fill_alpha=0.0,
-            width=10,
-            major_tick_line_color=None,
-        ),
-        "right",
-    )
+    made.add_layout(_colour_bar(mapper), "right")
     return made
 
 
@@ -120,6 +96,36 @@ COLUMNS = (
     "kernel_values",
     "seconds",
 )
+
+
+def _add_level(columns: dict[str, list[Any]], blocks: list[dict[str, Any]], at: int) -> None:
+    """Add the rectangles of a level's blocks, `at` so many levels above the bottom."""
+    largest = sorted(blocks, key=lambda row: -row["rows"])[:MOST_TILES]
+    kept = {row["block"] for row in largest}
+    shown = [row for row in blocks if row["block"] in kept]
+    smaller = [row for row in blocks if row["block"] not in kept]
+    if smaller:
+        shown.append(_joined(smaller))
+    aspect = ROW_HEIGHT * (1 - GAP) / (WHOLE - 190)
+    boxes = tiles([row["rows"] for row in shown], Tile(0.0, at, 1.0, at + 1.0 - GAP), aspect)
+    for row, box in zip(shown, boxes, strict=True):
+        name = f"level {blocks[0]['level']}, block {row['block']}"
+        _add(columns, {**row, "name": name}, box)
+
+
+def _colour_bar(mapper: LinearColorMapper) -> ColorBar:
+    return ColorBar(
+        color_mapper=mapper,
+        title="share of support vectors",
+        title_text_font=FONT,
+        title_text_font_size="11px",
+        title_text_font_style="normal",
+        major_label_text_font=FONT,
+        formatter=NumeralTickFormatter(format="0 %"),
+        background_fill_alpha=0.0,
+        width=10,
+        major_tick_line_color=None,
+    )
 
 
 def _add(columns: dict[str, list[Any]], row: dict[str, Any], box: Tile) -> None:

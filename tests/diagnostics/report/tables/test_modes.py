@@ -8,7 +8,7 @@ from dcsvm_dask import api
 from dcsvm_dask.diagnostics.report.tables.every import tables
 from dcsvm_dask.diagnostics.report.tables.table import rows_of
 from dcsvm_dask.methods.predict import load_model
-from dcsvm_dask.models.model import decide
+from dcsvm_dask.models.decision_values import decide
 from dcsvm_dask.storage.dataset import DataSet
 
 

@@ -9,7 +9,7 @@ from dcsvm_dask import api
 from dcsvm_dask.diagnostics.report.tables.plane import basis, plane
 from dcsvm_dask.diagnostics.report.tables.records import read_records
 from dcsvm_dask.methods.predict import load_model
-from dcsvm_dask.models.model import decide
+from dcsvm_dask.models.decision_values import decide
 from dcsvm_dask.storage.dataset import DataSet
 from tests.diagnostics.report.conftest import N
 
