@@ -22,11 +22,11 @@ from tests.stored import rows_of
 
 N = 400
 TIMES = 1.7e9 + 60.0 * np.arange(N)
-"""Unix times of 400 minutes."""
+"""Seconds since 1970, 400 minutes."""
 READINGS = np.round(np.sin(TIMES / 4000), 6)
-TABLE = pd.DataFrame({"time": TIMES, "reading": READINGS, "y": (READINGS > 0.2).astype(int)})
-X, Y = TABLE[["time", "reading"]].to_numpy(), TABLE["y"].to_numpy()
-ROUNDED = r"feature 'time' by up to 64, in a range of 1700000000 to 1700023940"
+TABLE = pd.DataFrame({"counter": TIMES, "reading": READINGS, "y": (READINGS > 0.2).astype(int)})
+X, Y = TABLE[["counter", "reading"]].to_numpy(), TABLE["y"].to_numpy()
+ROUNDED = r"feature 'counter' by up to 64, in a range of 1700000000 to 1700023940"
 
 
 def csv(folder: Path) -> Any:
@@ -97,7 +97,7 @@ def test_rows_that_rounding_makes_equal(form: Any, tmp_path: Path) -> None:
 
 
 def test_merged_rows_are_counted(tmp_path: Path) -> None:
-    times = TABLE[["time"]].assign(y=np.arange(N) % 2)
+    times = TABLE[["counter"]].assign(y=np.arange(N) % 2)
     with pytest.warns(DcsvmWarning, match=ROUNDED) as caught:
         data = ingest(times, tmp_path / "d.zarr", scale="none")
     left = len(np.unique(TIMES.astype(np.float32)))
