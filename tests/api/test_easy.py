@@ -104,6 +104,7 @@ def test_class_weights_and_scores_that_cannot_be_leave_nothing(bank: Path, tmp_p
         assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
 def test_the_best_of_many_classes_is_better_than_the_usual_values_or_they_are_best(
     shared_data: Callable[[str], Any], tmp_path: Path
 ) -> None:

@@ -9,12 +9,17 @@ import pytest
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import DcsvmWarning
+from tests.marks import long
 
 pytestmark = pytest.mark.usefixtures("few_rows_a_task")
 
 
 @pytest.mark.parametrize(
-    "how", [{}, {"levels": 0, "set_cap": 300}, {"levels": 0, "set_cap": 300, "fit_intercept": True}]
+    "how",
+    [
+        {"levels": 0, "set_cap": 300},
+        *map(long, ({}, {"levels": 0, "set_cap": 300, "fit_intercept": True})),
+    ],
 )
 def test_rounds_end_where_rounding_lets_nothing_fall(
     train: Callable[..., api.Run], how: dict[str, Any]

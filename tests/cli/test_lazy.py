@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from dcsvm_dask.data.ingest import ingest
 
@@ -33,6 +34,7 @@ def test_help_imports_none_of_the_large_packages() -> None:
     assert imported("--help") == []
 
 
+@pytest.mark.long
 def test_a_short_training_imports_neither_dask_nor_what_shows(tmp_path: Path) -> None:
     X = np.random.default_rng(0).random((60, 2))
     ingest((X, np.sign(X[:, 0] - 0.5)), tmp_path / "d.zarr")

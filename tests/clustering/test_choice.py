@@ -144,6 +144,7 @@ def test_shares_come_from_the_rows_that_are_given_for_them(blobs: NDArray[np.flo
     assert figures["largest_share"] == pytest.approx(sizes.max() / 750)
 
 
+@pytest.mark.long
 def test_dense_centres_give_way_to_means_of_rows_where_features_are_many(
     blobs: NDArray[np.float32],
 ) -> None:

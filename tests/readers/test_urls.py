@@ -20,7 +20,6 @@ from dcsvm_dask.errors import AccessError, InputError, UnreachableError
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location, seal
 from dcsvm_dask.storage.run import RunFolder
-from tests.marks import long
 
 FOREIGN = (
     "reference::/tmp/references.json",
@@ -218,7 +217,8 @@ def test_what_is_forbidden_is_said_to_be_so(path: str, server: str, tmp_path: Pa
         assert "damaged" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["rows.csv", long("data.zarr")])
+@pytest.mark.long  # it is asked several times, some seconds apart
+@pytest.mark.parametrize("name", ["rows.csv", "data.zarr"])
 def test_a_server_that_does_not_answer_is_said_to_be_out_of_reach(
     name: str, tmp_path: Path, run: Path
 ) -> None:

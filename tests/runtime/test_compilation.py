@@ -140,6 +140,7 @@ else:
 """
 
 
+@pytest.mark.long
 def test_what_a_run_of_one_set_and_its_evaluation_need_is_there_before_they_begin(
     demo_rows: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -149,6 +149,7 @@ def test_callback_can_stop(problem: Callable[[str], Any]) -> None:
     assert found.n_iter > 0
 
 
+@pytest.mark.long
 def test_sets_whose_values_are_too_coarse_in_float32_are_solved_in_float64(digits: Any) -> None:
     """Of large variables and kernel values: in float32 alone they take 4.6 million steps."""
     X, label = digits

@@ -83,6 +83,7 @@ def test_an_svm_is_that_of_all_digits(table: Any, shapes: list[int], equality: b
     assert np.abs(projected).max() <= 1.5e-4
 
 
+@pytest.mark.long
 def test_regression_is_that_of_all_digits(table: Any, shapes: list[int]) -> None:
     X, y = table
     X, z = X[:2500], np.sin(X[:2500, 0]) + 0.1 * y[:2500]
@@ -99,6 +100,7 @@ def test_regression_is_that_of_all_digits(table: Any, shapes: list[int]) -> None
     assert found.objective == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.long
 def test_where_too_much_is_lost_the_next_phases_have_all_digits(
     table: Any, shapes: list[int]
 ) -> None:

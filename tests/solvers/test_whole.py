@@ -388,7 +388,7 @@ def test_blocks_give_a_start(
         assert found.objective == pytest.approx(cold.objective, rel=1e-6)
 
 
-@pytest.mark.parametrize("real", [False, True], ids=["classes", "targets"])
+@pytest.mark.parametrize("real", [long(False, id="classes"), pytest.param(True, id="targets")])
 def test_blocks_of_local_kernels_have_one_bias(
     real: bool, shared_data: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

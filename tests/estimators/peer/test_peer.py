@@ -15,6 +15,7 @@ VERSION = "1.9"
 """Of scikit-learn, whose tests the lists name."""
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(
         not sklearn.__version__.startswith(f"{VERSION}."),
         reason=f"the lists are of the tests of scikit-learn {VERSION}",

@@ -60,6 +60,7 @@ def test_rounds_leave_rows_out_and_the_check_does_not(data: DataSet, tmp_path: P
     assert deviation(run, data) < 5e-5
 
 
+@pytest.mark.long
 def test_rows_that_rest_too_soon_are_found_by_the_check(
     data: DataSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -148,6 +148,7 @@ def short_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dcsvm_dask.methods.dcd.graph.MOST_WORK", 1e7)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("short_rounds")
 def test_a_run_that_died_after_any_round_ends_at_the_same_model(
     many: Callable[..., Rows],

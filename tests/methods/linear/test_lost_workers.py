@@ -26,7 +26,7 @@ METHODS: dict[str, dict[str, Any]] = {
         ("dcd", "descent-002", "descend-*", "after"),
         long("dcd", "descent-001", "measure-*", "committed"),
         long("dcd", "descent-002", "commit", "commit"),
-        ("ocas", "planes-002", "cut-*", "after"),
+        long("ocas", "planes-002", "cut-*", "after"),
         long("ocas", "planes-003", "output-*", "commit"),
         long("ocas", "planes-002", "commit", "committed"),
     ],
