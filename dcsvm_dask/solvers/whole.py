@@ -21,7 +21,7 @@ from dcsvm_dask.kernels import (
 from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.divide import solve_blocks
 from dcsvm_dask.solvers.finish import finished
-from dcsvm_dask.solvers.inner.few_features import FewFeatures, Watched
+from dcsvm_dask.solvers.inner.few_features import FewFeatures
 from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.known_matrix import KnownMatrix
 from dcsvm_dask.solvers.matrix_memory import MatrixMemory
@@ -40,6 +40,7 @@ from dcsvm_dask.solvers.parallel.working_set import WorkingSet
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.subsets import extrapolated_support, train_on_subsets
+from dcsvm_dask.solvers.watched import Watched
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR, solve_working_sets
 from dcsvm_dask.tasks import Dual
 

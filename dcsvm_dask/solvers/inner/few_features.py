@@ -15,6 +15,7 @@ from dcsvm_dask.kernels import Kernel, Rows, count_explicit_features, explicit_f
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.inner.interior_point import solve_block
 from dcsvm_dask.solvers.solution import Solution
+from dcsvm_dask.solvers.watched import Watched
 from dcsvm_dask.tasks import Dual
 
 Vector = NDArray[np.float64]
@@ -124,21 +125,6 @@ class FewFeatures:
             found = after if after.violation < found.violation else found
             found.inner, found.n_iter = inner, steps
         return found
-
-
-@dataclass
-class Watched:
-    """A callback of a solver, whose answer is kept."""
-
-    callback: Callable[[int, float], object]
-    before: int = 0
-    """Steps of another solver that count, too."""
-    stopped: bool = False
-
-    def __call__(self, n_iter: int, violation: float) -> bool:
-        """Return whether the solver is to stop."""
-        self.stopped = self.stopped or bool(self.callback(self.before + n_iter, violation))
-        return self.stopped
 
 
 @dataclass(frozen=True)
