@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.readers.identifiers import words_of
-from dcsvm_dask.readers.preparing.thousands import columns_of_text
+from dcsvm_dask.readers.preparing.text_columns import columns_of_text
 from dcsvm_dask.readers.preparing.words import different, tidy
 from dcsvm_dask.readers.source import Source
 
