@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.data.sentinels import LEAST_OTHERS, LEAST_ROWS
 from dcsvm_dask.readers.columns import listed
 from dcsvm_dask.readers.identifiers import words_of
-from dcsvm_dask.readers.preparing.thousands import columns_of_text
+from dcsvm_dask.readers.preparing.text_columns import columns_of_text
 from dcsvm_dask.readers.preparing.words import different, tidy
 from dcsvm_dask.readers.source import Source
 from dcsvm_dask.readers.survey import Survey

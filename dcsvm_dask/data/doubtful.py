@@ -33,12 +33,13 @@ from dcsvm_dask.readers.labels import Label
 from dcsvm_dask.readers.preparing.cells import DASHES, FLAGS, MISSING_WORDS
 from dcsvm_dask.readers.preparing.doubts import spelled_alike
 from dcsvm_dask.readers.preparing.source import PreparedSource
+from dcsvm_dask.readers.preparing.text_columns import text_of
 from dcsvm_dask.readers.preparing.thousands import (
     commas_doubts_of_target,
     thousands_doubts,
     thousands_doubts_of_target,
 )
-from dcsvm_dask.readers.preparing.totals import text_of, totals_doubt
+from dcsvm_dask.readers.preparing.totals import totals_doubt
 from dcsvm_dask.readers.preparing.versions import versions_doubts
 from dcsvm_dask.readers.source import Source
 from dcsvm_dask.readers.survey import Survey

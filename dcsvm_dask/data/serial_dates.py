@@ -12,9 +12,9 @@ from dcsvm_dask.data.sentinels import LEAST_OTHERS, LEAST_ROWS
 from dcsvm_dask.readers.columns import listed
 from dcsvm_dask.readers.identifiers import words_of
 
-_DATES = frozenset({
-    "birthday", "datetime", "datum", "day", "dob", "dt", "fecha", "time", "timestamp", "ts",
-})  # fmt: skip
+_DATES = frozenset({"birthday", "datetime", "datum", "dob", "fecha", "timestamp"})
+_TIMES = frozenset({"day", "dt", "time", "ts"})
+"""Words of other things, too, such as durations and the time of the day in seconds."""
 _NO_DATES = frozenset({"update", "candidate", "mandate", "validate", "consolidate"})
 """Words that end in "date" and are none."""
 _EXCEL = datetime(1899, 12, 30, tzinfo=UTC)
@@ -25,6 +25,8 @@ _COUNTS = (
     ("in milliseconds since 1970", _UNIX, 1e-3, 3e11, 3e12),
 )
 """How programs count: since when, seconds of one, the least and the greatest number."""
+_LONGEST = 40 * 365.25 * 86_400.0
+"""Seconds between the dates of a column that is named by such a word."""
 
 
 def serial_dates_warning(names: Sequence[str], rows: NDArray[np.float64]) -> str | None:
@@ -40,9 +42,10 @@ def serial_dates_warning(names: Sequence[str], rows: NDArray[np.float64]) -> str
     found = [
         (name, how, since + timedelta(seconds=float(rows[0, j]) * size))
         for j, name in enumerate(names[: rows.shape[1]])
-        if _names_date(name)
+        if (names_date := _names_date(name)) or _names_time(name)
         for how, since, size, low, high in _COUNTS
         if _lie_within(rows[:, j], low, high)
+        if names_date or np.ptp(rows[:, j]) * size <= _LONGEST
     ]
     if not found:
         return None
@@ -60,6 +63,10 @@ def serial_dates_warning(names: Sequence[str], rows: NDArray[np.float64]) -> str
 def _names_date(name: str) -> bool:
     words = [word.lower() for word in words_of(name)]
     return any(one in _DATES or (one.endswith("date") and one not in _NO_DATES) for one in words)
+
+
+def _names_time(name: str) -> bool:
+    return any(word.lower() in _TIMES for word in words_of(name))
 
 
 def _lie_within(values: NDArray[np.float64], low: float, high: float) -> bool:

@@ -56,14 +56,16 @@ def explicit_features(kernel: Kernel, X: Rows) -> Features:
     assert kernel.kind.power is not None
     gamma, coef0, degree = kernel.kind.power(kernel)
     dense: Any = X.toarray() if is_sparse(X) else X
-    columns = [sqrt(gamma) * column for column in np.asarray(dense, dtype=np.float64).T]
-    if coef0 > 0.0:
-        columns.append(np.full(X.shape[0], sqrt(coef0)))
-    Z = np.empty((X.shape[0], comb(len(columns) + degree - 1, degree)))
+    n, d = X.shape
+    n_columns = d + (coef0 > 0.0)
+    Z = np.empty((n, comb(n_columns + degree - 1, degree)))
     with np.errstate(over="ignore", invalid="ignore"):
-        for place, chosen in enumerate(combinations_with_replacement(range(len(columns)), degree)):
+        for place, chosen in enumerate(combinations_with_replacement(range(n_columns), degree)):
             times = (factorial(chosen.count(column)) for column in set(chosen))
-            Z[:, place] = sqrt(factorial(degree) // prod(times))
+            monomial = np.full(n, sqrt(factorial(degree) // prod(times)))
             for column in chosen:
-                Z[:, place] *= columns[column]
+                monomial *= sqrt(gamma) if column < d else sqrt(coef0)
+                if column < d:
+                    monomial *= dense[:, column]
+            Z[:, place] = monomial
     return Z

@@ -398,7 +398,8 @@ class TableSource:
             found = parse.parse_table(text, end, *shape, rows, labels, keys, spans, slow)
             n, n_text, n_slow, status, where, column = found
             if status == parse.NOT_A_NUMBER and as_it_is:
-                text, as_it_is = with_minus_signs(text, self._head.delimiter), False
+                numbers = set(np.flatnonzero(self._targets >= 0).tolist())
+                text, as_it_is = with_minus_signs(text, self._head.delimiter, numbers), False
             elif status == parse.INEXACT:  # probably also in the following blocks
                 self._form, rows = np.float64, np.empty(rows.shape, np.float64)
             elif n_slow > len(slow):

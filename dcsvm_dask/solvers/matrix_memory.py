@@ -50,6 +50,11 @@ class MatrixMemory:
         with self._lock:
             self._free.append(memory)
 
+    def release(self) -> None:
+        """Let the system have the memory that nobody has taken; who takes some gets new one."""
+        with self._lock:
+            self._free.clear()
+
 
 def room_for_float64(memory: Memory, rows: int) -> Memory | None:
     """Return the beginning of memory of float32 for a matrix in float64, if it has room for one.

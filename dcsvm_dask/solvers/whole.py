@@ -40,6 +40,7 @@ from dcsvm_dask.solvers.parallel.working_set import WorkingSet
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.subsets import extrapolated_support, train_on_subsets
+from dcsvm_dask.solvers.watched import Watched
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR, solve_working_sets
 from dcsvm_dask.tasks import Dual
 
@@ -186,7 +187,9 @@ def solve_whole(
     few_features = None
     if K is None and beta is None and max_iter is None and inner == "auto":
         few_features = FewFeatures.of(kernel, X, dual, most_bytes=4.0 * working_size**2)
+    watched = None if callback is None else Watched(callback)
     by_features: dict[str, Any] = {"equality": equality, "tol": tol, "threads": threads}
+    by_features["callback"] = watched
     if few_features is not None and few_features.is_quick and n > SMALL:
         other = few_features.solve(**by_features)
         if other is not None:
@@ -202,9 +205,10 @@ def solve_whole(
     patience = limit if few_features is None else few_features.patience(size)
     if K is not None:
         how: dict[str, Any] = {"equality": equality, "tol": tol, "inner": inner}
-        how |= {"beta": start, "callback": callback}
+        how |= {"beta": start, "callback": watched}
         found = solve_inner(K, dual, max_iter=patience, **how)
-        if few_features is not None and found.n_iter >= patience and not found.converged:
+        goes_on = not found.converged and (watched is None or not watched.stopped)
+        if few_features is not None and found.n_iter >= patience and goes_on:
             how |= {"beta": found.beta, "gradient": found.gradient, "taken": found.n_iter}
             other = few_features.solve(after=found, **by_features)
             found = other or solve_inner(K, dual, max_iter=limit, **how)
@@ -222,7 +226,7 @@ def solve_whole(
         seed=seed,
         threads=threads,
         memory=memory,
-        callback=callback,
+        callback=watched,
         values=values,
         patience=patience,
     )
@@ -233,6 +237,7 @@ def solve_whole(
             return few, work.values
     found = work.solve(start, blocks, verify=verify)
     if few_features is not None and work.has_lost_patience and not found.converged:
+        work.let_go_of_memory()
         other = few_features.solve(after=found, **by_features)
         if other is not None:
             return other, work.values
@@ -295,6 +300,13 @@ class _Whole:
     def has_lost_patience(self) -> bool:
         """Whether a method should be tried that takes no steps of two variables."""
         return self.going and self.steps >= self.patience
+
+    def let_go_of_memory(self) -> None:
+        """Let the system have the memory of matrices, which another method needs."""
+        if self.matrix is not None:
+            self.matrix.forget()
+        self.matrix = None
+        self.memory.release()
 
     def solve(
         self, start: Vector | None, blocks: NDArray[np.integer] | None, *, verify: bool

@@ -159,10 +159,13 @@ def test_versions_lose_their_zeros(tmp_path: Path) -> None:
         ["1.1", "1.9", "2.05"],
         ["1.20", "1.5", "10"],
         ["-1.10", "1.9", "1.1"],
+        ["0.5", "0.50", "1"],
+        ["2.5", "2.49", "2.50"],
     ],
 )
 def test_ordinary_decimals_are_no_versions(cells: list[str], tmp_path: Path) -> None:
-    assert warned(tmp_path, {"price": cells * (N // 3)}) == []
+    for name in ("price", "release_price"):
+        assert warned(tmp_path, {name: cells * (N // 3)}) == []
 
 
 def test_exponents_without_a_sign_are_those_of_codes(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def warned(folder: Path, columns: dict[str, Any], kind: str) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ["csv", "frame"])
-@pytest.mark.parametrize("name", ["date", "OrderDate", "startdate", "Datum der Messung"])
+@pytest.mark.parametrize("name", ["date", "OrderDate", "startdate", "Datum der Messung", "time"])
 def test_days_of_excel(name: str, kind: str, tmp_path: Path) -> None:
     first = pd.Timestamp("1899-12-30") + pd.Timedelta(int(DAYS[0]), "D")
     for values in (DAYS, DAYS + 0.25):
@@ -41,6 +41,12 @@ def test_days_of_excel(name: str, kind: str, tmp_path: Path) -> None:
             f"is {first:%Y-%m-%d}); write them so and give --dates parts, or leave them out "
             f"(--drop {quoted}, in Python drop=[NAME])"
         )
+
+
+def test_days_of_many_years(tmp_path: Path) -> None:
+    days = RNG.integers(25_000, 45_000, N)
+    (said,) = warned(tmp_path, {"birthdate": days}, "frame")
+    assert said.startswith("the numbers of the column 'birthdate' look like dates as Excel")
 
 
 @pytest.mark.parametrize(("size", "how"), [(1, "seconds"), (1000, "milliseconds")])
@@ -58,6 +64,8 @@ def test_seconds_since_1970(size: int, how: str, tmp_path: Path) -> None:
         ("income", DAYS),
         ("last_update", DAYS),
         ("day", RNG.integers(1, 366, N)),
+        ("Time", np.linspace(34_200, 57_600, N).round(3)),  # seconds of a day, of a stock exchange
+        ("race_time", np.linspace(26_000, 52_000, N).round()),
         ("date", np.full(N, 45_000) + RNG.integers(0, 2, N)),
     ],
 )

@@ -139,12 +139,22 @@ def test_totals_of_other_formats(form: str, tmp_path: Path) -> None:
     assert said(*ROWS) == ""
 
 
+def test_several_json_objects_in_a_line_and_one_in_several(tmp_path: Path) -> None:
+    lines = [f'{{"a": {k}.5, "c": "{"uv"[k % 2]}", "y": "{k % 3 > 0}"}}' for k in range(1200)]
+    for last in (f"{lines[0]}{lines[1]}", lines[0].replace(",", ",\n").replace("}", "\n}")):
+        path = tmp_path / "t.jsonl"
+        path.write_text("\n".join([*lines, last, ""]))
+        data = ingest(path, tmp_path / "d.zarr", one_hot="auto", overwrite=True)
+        assert data.n_rows == 1200 + last.count("{")
+
+
 @pytest.mark.parametrize("form", ["pandas", "parquet", "jsonl"])
 def test_totals_among_numbers_of_other_formats_are_refused(form: str, tmp_path: Path) -> None:
     frame = frame_of(*ROWS, "r,Total,9,no")
     if form != "parquet":
         frame["a"] = [*map(float, frame["a"][:-1]), "Total"]
-    with pytest.raises(InputError, match=f" {N}|{N + 1}.*: looks like a row of totals.*; delete"):
+    where = f"line {N + 1}" if form == "jsonl" else rf"row {N} \(counted from 0\)"
+    with pytest.raises(InputError, match=f"{where}: looks like a row of totals.*; delete it$"):
         ingest(given(form, frame, tmp_path), tmp_path / "d.zarr", **HOW)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,7 @@ from dcsvm_dask.solvers.inner import few_features
 from dcsvm_dask.solvers.inner.few_features import FewFeatures
 from dcsvm_dask.solvers.inner.interior_point import solve_interior_point
 from dcsvm_dask.solvers.optimality import violation
+from dcsvm_dask.solvers.whole import solve_whole
 from dcsvm_dask.tasks import Dual
 
 LINEAR = Kernel("linear")
@@ -251,3 +253,51 @@ def test_what_does_not_converge_is_solved_as_before(
     assert len(called) == 1
     assert other.objective_[0] == pytest.approx(exact.objective_[0], rel=1e-6)
     np.testing.assert_allclose(other.coef_, exact.coef_, atol=2e-2)
+
+
+@pytest.mark.parametrize("rows", [1500, 3000])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_callback_ends_it(
+    rows: int,
+    at_once: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    shared_data: Callable[[str], Any],
+) -> None:
+    """Also where it answers SMO when that has used up its patience."""
+    X, y = standard(shared_data("magic"), rows)
+    dual = Dual(-y, np.where(y > 0, 0.0, -100.0), np.where(y > 0, 100.0, 0.0))
+    monkeypatch.setattr(FewFeatures, "is_quick", at_once)
+    monkeypatch.setattr(FewFeatures, "patience", lambda self, rows: 1000)
+    for last in range(1, 5):
+        calls: list[float] = []
+
+        def asked(_: int, violation: float, calls: list[float] = calls, last: int = last) -> bool:
+            calls.append(violation)
+            return len(calls) == last
+
+        found, _ = solve_whole(LINEAR, X, dual, equality=True, callback=asked)
+        assert len(calls) == last
+        assert not found.converged
+        assert (found.beta >= dual.lower).all()
+        assert (found.beta <= dual.upper).all()
+        assert abs(found.beta.sum()) <= 1e-9 * 100.0 * rows
+
+
+def test_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two copies of the features, and little else."""
+    rng = np.random.default_rng(0)
+    n, d = 3000, 300
+    X = rng.standard_normal((n, d)).astype(np.float32)
+    y = np.where(X[:, 0] + rng.standard_normal(n) > 0, 1.0, -1.0)
+    dual = Dual(-y, np.where(y > 0, 0.0, -1.0), np.where(y > 0, 1.0, 0.0))
+    monkeypatch.setattr(few_features, "_PIECE", 1 << 10)
+    few = FewFeatures.of(LINEAR, X, dual, most_bytes=16.0 * n * d)
+    assert few is not None
+    tracemalloc.start()
+    try:
+        found = few.solve(equality=True, tol=1e-3)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found is not None
+    assert peak <= 1.3 * 16.0 * n * d

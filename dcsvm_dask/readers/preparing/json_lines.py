@@ -33,7 +33,7 @@ class JsonLinesTable:
 
     def __init__(self, path: str, *, encoding: str | None = None) -> None:
         self.name, self._encoding = path, encoding
-        self._last = b"{}"
+        self._last = dict[int, Any]()
         text, codec = read_top(path, encoding)
         if text.lstrip(" \t\r\n\ufeff").startswith("["):
             raise InputError(
@@ -66,7 +66,6 @@ class JsonLinesTable:
             lines = text[:-16].tobytes()
             if not lines.strip():
                 continue
-            self._last = lines.rstrip().rpartition(b"\n")[2]
             try:
                 table = pa_json.read_json(io.BytesIO(lines)).combine_chunks()
                 found = {name: table.column(name) for name in table.column_names}
@@ -81,6 +80,8 @@ class JsonLinesTable:
                 self._refuse_late(lines, line)
             if nested := nested.intersection(names[k] for k in wanted):
                 self._refuse_nested(lines, line, nested)
+            cells = {k: found[name] for k, name in enumerate(names) if name in found}
+            self._last = {k: column[n - 1].as_py() for k, column in cells.items()}
             columns = []
             for k in wanted:
                 column = found.get(names[k], pa.nulls(n))
@@ -89,10 +90,8 @@ class JsonLinesTable:
             yield columns
 
     def last_words(self) -> dict[int, str]:
-        """Return the words of the last line that was read by their columns."""
-        cells = json.loads(self._last)
-        found = {k: cells.get(name) for k, name in enumerate(self.names or ())}
-        return {k: cell for k, cell in found.items() if isinstance(cell, str)}
+        """Return the words of the last row that was read by their columns."""
+        return {k: cell for k, cell in self._last.items() if isinstance(cell, str)}
 
     def _refuse_late(self, lines: bytes, first: int) -> None:
         """Raise an error that names a key that is no column, and its line."""

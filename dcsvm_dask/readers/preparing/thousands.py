@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.preparing.cells import doubtful_comma, with_minus
 from dcsvm_dask.readers.preparing.csv_tables import CsvTable
 from dcsvm_dask.readers.preparing.doubts import of_commas
 from dcsvm_dask.readers.preparing.source import PreparedSource
+from dcsvm_dask.readers.preparing.text_columns import columns_of_text, table_of_text
 from dcsvm_dask.readers.preparing.words import different, tidy
 from dcsvm_dask.readers.source import Reading, Source
-from dcsvm_dask.readers.table import TableSource
 
 DOTTED = r"^[+-]?\D?\s?[+-]?[1-9]\d{0,2}(\.\d{3})+\s?\D?$"
 WHOLE = r"^[+-]?\D?\s?[+-]?\d{1,3}\s?\D?$"
@@ -92,7 +91,7 @@ def commas_doubts_of_target(source: Source) -> list[str]:
 
 def _target(source: Source) -> list[tuple[CsvTable, str, int]]:
     """Return the table, the name and the position of the column of targets of a text."""
-    table, label = _table(source), getattr(source, "reading", Reading("")).label
+    table, label = table_of_text(source), getattr(source, "reading", Reading("")).label
     if table is None or label is None or label not in (table.names or ()):
         return []
     return [(table, label, (table.names or []).index(label))]
@@ -111,36 +110,6 @@ def _sentences(columns: Iterable[tuple[CsvTable, str, int]]) -> list[str]:
         for _, name, column in chosen
         if column in samples
     ]
-
-
-def _table(source: Source) -> CsvTable | None:
-    """Return the delimited text of a source; None where it is none with names."""
-    if isinstance(source, PreparedSource):
-        return source.table if isinstance(source.table, CsvTable) else None
-    if not isinstance(source, TableSource) or source.feature_names is None:
-        return None
-    try:
-        return CsvTable(source.name, header=True, encoding=source.encoding)
-    except InputError:  # cells are separated by blanks
-        return None
-
-
-def columns_of_text(source: Source, features: Sequence[int]) -> Iterator[tuple[CsvTable, str, int]]:
-    """Yield the table, the name and the position of the column of each feature that is its number.
-
-    There are none for sources that are no delimited text with names.
-    """
-    table = _table(source)
-    if table is None:
-        return
-    if isinstance(source, PreparedSource):
-        numbers = source.columns_of_numbers()
-    else:
-        assert isinstance(source, TableSource)
-        numbers = dict(enumerate(zip(source.feature_names or (), source.columns, strict=True)))
-    for feature in features:
-        if feature in numbers:
-            yield table, *numbers[feature]
 
 
 def _samples(table: CsvTable, columns: Sequence[int]) -> dict[int, str]:

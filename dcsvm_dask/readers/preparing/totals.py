@@ -14,6 +14,7 @@ from dcsvm_dask.readers.preparing.csv_tables import CsvTable
 from dcsvm_dask.readers.preparing.json_lines import JsonLinesTable
 from dcsvm_dask.readers.preparing.memory_tables import FrameTable, ParquetTable
 from dcsvm_dask.readers.preparing.source import PreparedSource
+from dcsvm_dask.readers.preparing.text_columns import text_of
 from dcsvm_dask.readers.preparing.words import tidy
 from dcsvm_dask.readers.source import Source
 from dcsvm_dask.readers.table import TableSource
@@ -43,12 +44,6 @@ def totals_doubt(source: Source) -> str | None:
     if isinstance(table, FrameTable) and (label := table.total_of_index()) is not None:
         return doubt_of_totals(f"the last row, {label!r} by its index,", label)
     return None
-
-
-def text_of(source: Source) -> CsvTable | TableSource | None:
-    """Return the delimited text of a source; None where it is none."""
-    table: Any = source.table if isinstance(source, PreparedSource) else source
-    return table if isinstance(table, CsvTable | TableSource) else None
 
 
 def _table_of(source: Source) -> Any:

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.readers.identifiers import words_of
-from dcsvm_dask.readers.preparing.thousands import columns_of_text
+from dcsvm_dask.readers.preparing.text_columns import columns_of_text
 from dcsvm_dask.readers.preparing.words import different, tidy
 from dcsvm_dask.readers.source import Source
 
 _NAMES = ("version", "ver", "release", "build", "firmware")
+_OF_NAMES = ("code", "id", "name", "no", "nr", "number")
+"""Words after those; other ones, as in release_price, name something else."""
 _VERSION = re.compile(r"(\d{1,3})\.(\d{1,3})")
 MOST = 200
 """Different numbers of such a column in a sample."""
@@ -51,7 +53,10 @@ def versions_doubts(source: Source, rows: NDArray[np.float64]) -> list[str]:
 
 
 def _named(name: str) -> bool:
-    return any(word.lower() in _NAMES for word in words_of(name))
+    words = [word.lower() for word in words_of(name)]
+    while words and words[-1] in _OF_NAMES:
+        words.pop()
+    return bool(words) and words[-1] in _NAMES
 
 
 def _are_few(values: NDArray[np.float64]) -> bool:
@@ -67,7 +72,7 @@ def _are_few(values: NDArray[np.float64]) -> bool:
 def _lost(words: Sequence[str], *, names_version: bool) -> str | None:
     """Return a word with a zero at its end that means something, as it seems; else None.
 
-    Decimals of one width end with zeros, too.
+    Decimals of one width end with zeros, too, and some people write 0.5 and 0.50.
     """
     parts = [found.groups() for found in map(_VERSION.fullmatch, words) if found]
     if len(parts) < sum(not word.isdigit() for word in words):
@@ -79,6 +84,6 @@ def _lost(words: Sequence[str], *, names_version: bool) -> str | None:
         if not minor.endswith("0") or len(minor) < 2:
             continue
         before = str(int(minor) - 1)  # 1.9 comes before 1.10
-        if names_version or {(major, before), (major, minor.rstrip("0"))} & known:
+        if names_version or (len(before) < len(minor) and (major, before) in known):
             return f"{major}.{minor}"
     return None

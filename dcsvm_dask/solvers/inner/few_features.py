@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from dcsvm_dask.kernels import Kernel, Rows, count_explicit_features, explicit_f
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.inner.interior_point import solve_block
 from dcsvm_dask.solvers.solution import Solution
+from dcsvm_dask.solvers.watched import Watched
 from dcsvm_dask.tasks import Dual
 
 Vector = NDArray[np.float64]
@@ -77,7 +79,13 @@ class FewFeatures:
         return int(_AFTER * _STEPS * cost / rows)
 
     def solve(
-        self, *, equality: bool, tol: float, threads: int = 1, after: Solution | None = None
+        self,
+        *,
+        equality: bool,
+        tol: float,
+        threads: int = 1,
+        callback: Callable[[int, float], object] | None = None,
+        after: Solution | None = None,
     ) -> Solution | None:
         """Solve the problem from zero, whatever the size of its bounds.
 
@@ -89,22 +97,34 @@ class FewFeatures:
             Violation to stop at.
         threads : int, default 1
             The result does not depend on it.
+        callback : callable, optional
+            Called as callback(n_iter, violation) after each step; a true answer stops the solver.
         after : Solution, optional
             What another solver reached before: its steps count, too.
 
         Returns
         -------
         Solution or None
-            Its gradient is in float64. None where rounding ended it early.
+            Its gradient is in float64. What was reached where the callback stopped it, which may be
+            `after`. None where rounding ended it early.
         """
         V = explicit_features(self.kernel, self.X)
         if not np.isfinite(V).all():
             return None
-        found = solve_block(_Products(V, threads), self.dual, equality=equality, tol=tol)
-        found.inner = ("interior-point",)
+        watched = (
+            None if callback is None else Watched(callback, 0 if after is None else after.n_iter)
+        )
+        products = _Products(V, threads)
+        how: dict[str, Any] = {"equality": equality, "tol": tol, "callback": watched}
+        found = solve_block(products, self.dual, **how)
+        if not found.converged and (watched is None or not watched.stopped):
+            return None
+        found.inner, steps = ("interior-point",), found.n_iter
         if after is not None:
-            found.inner, found.n_iter = (*after.inner, *found.inner), after.n_iter + found.n_iter
-        return found if found.converged else None
+            inner, steps = (*after.inner, *found.inner), after.n_iter + steps
+            found = after if after.violation < found.violation else found
+            found.inner, found.n_iter = inner, steps
+        return found
 
 
 @dataclass(frozen=True)
@@ -120,7 +140,8 @@ class _Products:
 
     @cached_property
     def _pieces(self) -> list[slice]:
-        rows = max(1, _PIECE // self.V.shape[1])
+        # No fewer than features: the products of all pieces take no more memory than V.
+        rows = max(self.V.shape[1], _PIECE // self.V.shape[1])
         return [slice(first, first + rows) for first in range(0, len(self), rows)]
 
     def diagonal(self) -> Vector:

@@ -92,10 +92,19 @@ def solve_block(
     equality: bool = False,
     tol: float = 1e-3,
     max_iter: int | None = None,
+    callback: Callable[[int, float], object] | None = None,
 ) -> Solution:
-    """Solve as `solve_interior_point`, with a kernel matrix of any form."""
+    """Solve as `solve_interior_point`, with a kernel matrix of any form.
+
+    Parameters
+    ----------
+    callback : callable, optional
+        Called as callback(n_iter, violation) after each step, with the least violation of a
+        feasible point so far; a true answer stops the solver.
+    """
     problem = QuadraticProgram.of(len(block), dual, beta, gradient, equality)
-    return _InteriorPoint(block, problem, tol).solve(_MOST_STEPS if max_iter is None else max_iter)
+    limit = _MOST_STEPS if max_iter is None else max_iter
+    return _InteriorPoint(block, problem, tol).solve(limit, callback)
 
 
 class KernelBlock(Protocol):
@@ -199,7 +208,7 @@ class _InteriorPoint:
         self.spread = float(K.diagonal().max(initial=0.0)) or 1.0
         self.delta = self.spread * K.rounding * float(np.sqrt(n))
 
-    def solve(self, limit: int) -> Solution:
+    def solve(self, limit: int, callback: Callable[[int, float], object] | None = None) -> Solution:
         size = max(1.0, float(np.abs(self.linear).max(initial=0.0)))
         best = self.problem.solution(
             self.problem.start,
@@ -230,6 +239,8 @@ class _InteriorPoint:
                 stalls = 0 if found.violation < best.violation else stalls + 1
                 if found.violation < best.violation or best.n_iter == 0:
                     best = found
+            if callback is not None and callback(steps, best.violation):
+                break
         best.n_iter = steps
         return best
 

@@ -13,6 +13,7 @@ from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.prediction.batches import open_batches
 from dcsvm_dask.readers.preparing.cells import MINUS, numbers_of
+from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.preparation import Preparation
 
 N = 60
@@ -112,3 +113,16 @@ def test_commas_of_later_tables_are_doubted(
     for said in found.doubts:
         assert "column 'a' with a comma, such as '1,234', all have three digits after it" in said
         assert said.endswith("write a point there, as in the training table")
+
+
+@pytest.mark.parametrize("labels", [["(1)", "(2)"], [f"{MINUS}1", "1"], ['"a;(1)"', '"b;(2)"']])
+def test_labels_of_later_tables_stay(labels: list[str], tmp_path: Path) -> None:
+    y = labels * (N // 2)
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for path, minus in zip(paths, ("-", MINUS), strict=True):
+        rows = [f"{a};{c};{b}" for (a, b), c in zip(X.tolist(), y, strict=True)]
+        path.write_text("a;y;b\n" + "\n".join(rows).replace("-", minus) + "\n", encoding="utf-8")
+    data = ingest(paths[0], tmp_path / "d.zarr", test=paths[1], label="y", scale="none")
+    later = DataSet.open(tmp_path / "d.zarr" / "test")
+    np.testing.assert_array_equal(later.rows.read(0, N), data.rows.read(0, N))
+    np.testing.assert_array_equal(later.read_y(0, N), data.read_y(0, N))
