@@ -188,8 +188,8 @@ def solve_whole(
     if K is None and beta is None and max_iter is None and inner == "auto":
         few_features = FewFeatures.of(kernel, X, dual, most_bytes=4.0 * working_size**2)
     watched = None if callback is None else Watched(callback)
-    by_features: dict[str, Any] = {"equality": equality, "tol": tol, "threads": threads}
-    by_features["callback"] = watched
+    by_features: dict[str, Any] = {"equality": equality, "tol": tol, "callback": watched}
+    by_features["threads"] = threads
     if few_features is not None and few_features.is_quick and n > SMALL:
         other = few_features.solve(**by_features)
         if other is not None:
@@ -207,8 +207,8 @@ def solve_whole(
         how: dict[str, Any] = {"equality": equality, "tol": tol, "inner": inner}
         how |= {"beta": start, "callback": watched}
         found = solve_inner(K, dual, max_iter=patience, **how)
-        goes_on = not found.converged and (watched is None or not watched.stopped)
-        if few_features is not None and found.n_iter >= patience and goes_on:
+        stopped = found.converged or (watched is not None and watched.stopped)
+        if few_features is not None and found.n_iter >= patience and not stopped:
             how |= {"beta": found.beta, "gradient": found.gradient, "taken": found.n_iter}
             other = few_features.solve(after=found, **by_features)
             found = other or solve_inner(K, dual, max_iter=limit, **how)
