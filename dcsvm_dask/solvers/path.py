@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.solvers.inner.few_features import FewFeatures
 from dcsvm_dask.solvers.optimality import bias
 from dcsvm_dask.solvers.set_choice import reach, select_set
 from dcsvm_dask.solvers.solution import Solution
-from dcsvm_dask.solvers.whole import NO_LIMIT, solve_whole
+from dcsvm_dask.solvers.whole import solve_whole
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR, solve_working_sets
 from dcsvm_dask.tasks import Dual
 
@@ -99,12 +100,14 @@ def solve_next(
         "threads": threads,
         "verify": verify,
     }
+    few_features = FewFeatures.of(kernel, X, dual, most_bytes=4.0 * working_size**2)
+    if max_iter is None and few_features is not None and few_features.is_quick:
+        return solve_whole(kernel, X, dual, **how)  # from zero that costs least
     if dual.ridge is not None:  # the gradient before has another diagonal in it
         return solve_whole(kernel, X, dual, beta=before.beta, max_iter=max_iter, **how)
     beta, values, steps = stretched(before.beta, before.gradient, dual), 0, 0
     f = stretch(before.beta, before.gradient, dual) * (before.gradient - dual.p)
     gradient = f + dual.p
-    limit = NO_LIMIT if max_iter is None else max_iter
     centred = gradient + bias(gradient, beta, dual) if equality else gradient
     moves = (reach(centred, beta, dual) > 0.5 * tol) | dual.is_free(beta)
     if np.count_nonzero(moves) <= working_size < X.shape[0]:
@@ -128,7 +131,7 @@ def solve_next(
         X,
         dual,
         beta=beta,
-        max_iter=max(0, limit - steps),
+        max_iter=None if max_iter is None else max(0, max_iter - steps),
         **how,
     )
     solution.n_iter += steps

@@ -185,7 +185,7 @@ def solve_whole(
     checked = QuadraticProgram.of(n, dual, beta, None, equality)
     dual, start = checked.dual, None
     few_features = None
-    if K is None and beta is None and max_iter is None and inner == "auto":
+    if K is None and max_iter is None and inner == "auto":
         few_features = FewFeatures.of(kernel, X, dual, most_bytes=4.0 * working_size**2)
     watched = None if callback is None else Watched(callback)
     by_features: dict[str, Any] = {"equality": equality, "tol": tol, "callback": watched}

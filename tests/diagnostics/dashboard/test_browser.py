@@ -31,15 +31,15 @@ SOLVED = """
 const figure = Bokeh.documents[0].get_model_by_name("levels");
 const drawn = figure.renderers[0];
 const columns = drawn.data_source.data;
-const i = [...columns.said].findIndex((said, i) =>
-  said.includes(", done") && columns.right[i] - columns.left[i] > 0.005);
+const i = [...columns.text].findIndex((text, i) =>
+  text.includes(", done") && columns.right[i] - columns.left[i] > 0.005);
 if (i < 0) return null;
 const view = [...Bokeh.index].map((root) => Bokeh.index.find_one_by_id(figure.id))[0];
 const box = view.el.getBoundingClientRect();
 const x = view.frame.x_scale.compute((columns.left[i] + columns.right[i]) / 2);
 const y = view.frame.y_scale.compute((columns.bottom[i] + columns.top[i]) / 2);
-const said = columns.said[i].split("<br>").map((line) => line.replace(/<[^>]*>/g, ""));
-return {x: box.left + x, y: box.top + y, said};
+const text = columns.text[i].split("<br>").map((line) => line.replace(/<[^>]*>/g, ""));
+return {x: box.left + x, y: box.top + y, text};
 """
 
 
