@@ -188,6 +188,9 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         lines = FitLines(verbosity(self.verbose) and not alone, len(members))
         how["callback"] = lines.callback(len(z), units.unit)
         for number, member in enumerate(members):
+            K = None
+            if not member._takes_no_matrix(kernel, rows):
+                K = chain.matrix(kernel, rows, how["threads"])
             start = None if last is None else last.start(X, variables, number)
             with one_thread_each(), tasks.machine(number), lines.machine():
                 chain.before[number] = member._solve(
@@ -199,7 +202,7 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
                     None if start is None else start / units.unit,
                     chain.before.get(number),
                     tol=tol / units.unit,
-                    K=chain.matrix(kernel, rows, how["threads"]),
+                    K=K,
                     **how,
                 )
         solutions = [chain.before[number] for number in range(len(members))]
@@ -230,6 +233,11 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         how: dict[str, Any] = {"unit": units.unit, "centre": units.centre}
         own = [of_rows(variables, one, bounded=self._bounded, **how) for one in solutions]
         self._learn_rows(own, X.__getitem__)
+
+    def _takes_no_matrix(self, kernel: Any, rows: Any) -> bool:
+        """Return whether the problem is solved faster without the kernel matrix of its rows."""
+        del kernel, rows
+        return False
 
     @property
     def _bounded(self) -> bool:

@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.estimators import checking
 from dcsvm_dask.estimators.in_memory import start_blocks
+from dcsvm_dask.estimators.known_kernel import KnownRows
 from dcsvm_dask.estimators.regressors import KernelRegressor
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.solvers import Solution, solve_whole, stretched
+from dcsvm_dask.solvers.inner.few_features import are_few_features
+from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.tasks import Quantile, Regression
 
 Vector = NDArray[np.float64]
@@ -32,6 +35,11 @@ class TaskRegressor(KernelRegressor, metaclass=ABCMeta):
         super()._check()
         checking.check_flags(self, "fit_intercept", "warm_start")
         self._task()
+
+    def _takes_no_matrix(self, kernel: Any, rows: Any) -> bool:
+        if isinstance(rows, KnownRows) or not self._bounded:
+            return False
+        return rows.shape[0] > SMALL and are_few_features(kernel, *rows.shape)
 
     def _solve(
         self,

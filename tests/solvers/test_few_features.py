@@ -12,10 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
+from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC, SVR
 
-from dcsvm_dask.estimators import DCSVC, DCSVR
+from dcsvm_dask.estimators import DCSVC, DCSVR, DCSVMSearchCV, chain
 from dcsvm_dask.kernels import Kernel, kernel_matrix
+from dcsvm_dask.solvers import solve_next, solve_whole
 from dcsvm_dask.solvers.inner import few_features
 from dcsvm_dask.solvers.inner.few_features import FewFeatures
 from dcsvm_dask.solvers.inner.interior_point import solve_interior_point
@@ -301,3 +303,34 @@ def test_memory(monkeypatch: pytest.MonkeyPatch) -> None:
         tracemalloc.stop()
     assert found is not None
     assert peak <= 1.3 * 16.0 * n * d
+
+
+def test_searches_need_no_kernel_matrix(
+    monkeypatch: pytest.MonkeyPatch, shared_data: Callable[[str], Any]
+) -> None:
+    X, y = standard(shared_data("cadata"), 5000)
+
+    def no_matrix(*given: Any, **how: Any) -> None:
+        raise AssertionError("a kernel matrix was computed")
+
+    monkeypatch.setattr(chain, "kernel_matrix", no_matrix)
+    grid = {"C": [1.0, 100.0]}
+    ours = DCSVMSearchCV(DCSVR(kernel="linear"), grid, cv=2, refit=False).fit(X, y)
+    alone = GridSearchCV(DCSVR(kernel="linear"), grid, cv=2, refit=False).fit(X, y)
+    expected = alone.cv_results_["mean_test_score"]
+    np.testing.assert_allclose(ours.cv_results_["mean_test_score"], expected, atol=1e-4)
+
+
+def test_the_path_along_the_cost_begins_anew(shared_data: Callable[[str], Any]) -> None:
+    X, y = standard(shared_data("magic"), 19020)
+    X, y = X[::6], y[::6]
+
+    def dual(C: float) -> Dual:
+        return Dual(-y, np.where(y > 0, 0.0, -C), np.where(y > 0, C, 0.0))
+
+    how: dict[str, Any] = {"equality": True, "tol": 1e-4}
+    first, _ = solve_whole(LINEAR, X, dual(1.0), **how)
+    found, _ = solve_next(LINEAR, X, dual(1000.0), first, **how)
+    assert found.inner == ("interior-point",)
+    beta = found.beta
+    assert violation(gram(X) @ beta - y, beta, dual(1000.0), equality=True) <= 1.1e-4

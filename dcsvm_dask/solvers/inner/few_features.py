@@ -34,6 +34,12 @@ _AFTER = 2.0
 _PIECE = 1 << 21
 
 
+def are_few_features(kernel: Kernel, n_rows: int, n_columns: int) -> bool:
+    """Return whether explicit features are so few that no kernel matrix is worth computing."""
+    rank = count_explicit_features(kernel, n_columns)
+    return rank is not None and 0 < rank * _ROWS_A_FEATURE <= n_rows
+
+
 @dataclass(frozen=True)
 class FewFeatures:
     """A dual problem whose kernel values are inner products of few features.
@@ -70,7 +76,7 @@ class FewFeatures:
     @property
     def is_quick(self) -> bool:
         """Whether the method costs no more than SMO, even where that needs few steps."""
-        return self.n_features * _ROWS_A_FEATURE <= len(self.dual)
+        return are_few_features(self.kernel, *self.X.shape)
 
     def patience(self, rows: int) -> int:
         """Return the steps, over sets of so many rows, after which SMO has been too slow."""
