@@ -22,7 +22,6 @@ from dcsvm_dask.solvers.inner import few_features
 from dcsvm_dask.solvers.inner.few_features import FewFeatures
 from dcsvm_dask.solvers.inner.interior_point import solve_interior_point
 from dcsvm_dask.solvers.optimality import violation
-from dcsvm_dask.solvers.whole import solve_whole
 from dcsvm_dask.tasks import Dual
 
 LINEAR = Kernel("linear")
