@@ -70,6 +70,7 @@ def test_decisions_are_those_of_the_attributes(two: Rows) -> None:
     np.testing.assert_allclose(found.decision_function(Z), expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.long
 def test_digits_have_an_svm_each(digits: Rows) -> None:
     X, y, Z, labels = digits
     found = BudgetedSVC(C=8.0, gamma=0.02, budget=100).fit(X, y)

@@ -81,6 +81,7 @@ def test_far_rows_are_planned_by_the_share_that_a_sample_has_of_them() -> None:
     assert far.kernel_values < 0.1 * near.kernel_values
 
 
+@pytest.mark.long
 def test_the_share_of_near_pairs_is_about_that_of_a_product(shared_data: Any) -> None:
     X = shared_data("covtype")["X_train"].astype(np.float32)
     X = (X - X.min(axis=0)) / np.maximum(np.ptp(X, axis=0), 1)

@@ -125,7 +125,7 @@ def test_rows_that_were_not_hit_are_as_they_were(
 
 
 @pytest.mark.one_quick
-@inputs(250)
+@inputs(120)
 @pytest.mark.parametrize("name", ["rows.csv", "rows.txt"])
 def test_tables(count: int, name: str, table: bytes, tmp_path: Path) -> None:
     quoted = b"\n".join(

@@ -91,6 +91,7 @@ def test_gradient_of_variables_outside_of_the_block(blobs: Callable[..., Any]) -
     np.testing.assert_allclose(found.gradient, whole.gradient[mine], atol=1e-8)
 
 
+@pytest.mark.long
 def test_reported_violation_is_of_the_true_gradient(
     make_svc: ModuleType, problem: Callable[[str], Any]
 ) -> None:

@@ -100,6 +100,7 @@ def worst(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
     return found
 
 
+@pytest.mark.long
 def test_products_of_what_can_be_reached_are_those_of_all(
     shared_data: Callable[[str], Any],
     tmp_path: Path,

@@ -49,6 +49,7 @@ def deviation(run: api.Run, data: DataSet) -> float:
     return float(np.abs(run.decision_function(data) - wanted).max())
 
 
+@pytest.mark.long
 def test_rounds_leave_rows_out_and_the_check_does_not(data: DataSet, tmp_path: Path) -> None:
     run = api.train(data, tmp_path / "run", **HOW)
     records = commits(run)

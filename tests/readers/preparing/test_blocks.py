@@ -24,6 +24,7 @@ from dcsvm_dask.readers.preparing.learning import ColumnFacts
 from dcsvm_dask.readers.preparing.records import end_of_records
 from dcsvm_dask.readers.preparing.source import PreparedSource
 from dcsvm_dask.readers.preparing.words import tidy
+from tests.marks import long
 
 N = 400
 CHOICES = Choices.of(one_hot=["word"], dates="parts", missing="indicator")
@@ -61,7 +62,7 @@ def cut(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     monkeypatch.setattr(csv_tables, "text_blocks", small)
 
 
-@pytest.mark.parametrize("size", [64, 300, 1500])
+@pytest.mark.parametrize("size", [long(64), 300, 1500])
 def test_blocks_of_any_size_give_the_same(
     size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,6 +74,7 @@ def test_what_is_lost_is_the_distance_in_feature_space() -> None:
     assert (a_i + a_j) ** 2 * cost == pytest.approx(coef @ K @ coef, abs=1e-12)
 
 
+@pytest.mark.long
 def test_interpolation_errs_by_little_over_a_million_points() -> None:
     rng = np.random.default_rng(0)
     m, kappa = rng.uniform(0.0, 0.5, 1_000_000), rng.uniform(0.0, 1.0, 1_000_000)

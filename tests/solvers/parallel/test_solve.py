@@ -232,7 +232,7 @@ def test_inner_solvers_lead_to_one_answer(inner: str, magic: Rows) -> None:
     assert value(K, dual, found.beta) == pytest.approx(value(K, dual, other.beta), rel=1e-7)
 
 
-@pytest.mark.parametrize("name", ["magic", "a9a"])
+@pytest.mark.parametrize("name", ["magic", long("a9a")])
 def test_shares_change_rounding_only_and_threads_nothing(
     name: str, request: pytest.FixtureRequest
 ) -> None:
