@@ -20,10 +20,10 @@ from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.variables import Variables
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.solvers import SolvedMachine, largest_machine, machines_of, solve_machines
+from dcsvm_dask.solvers.large_problem import BLOCK_ROWS, DIVIDED_FROM
 from dcsvm_dask.solvers.machines import matrix_bytes
 from dcsvm_dask.solvers.machines_of_matrix import solve_machines_of_matrix
 from dcsvm_dask.solvers.parallel.share import are_costly
-from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
 
 LEAST_SET = 256
 # Working sets of several SVMs are of such a size that the memory is enough for so many. The

@@ -27,16 +27,16 @@ from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.sizes import arrange_parts, bottom_clusters, shuffle_shares
 from dcsvm_dask.solvers.decomposition import GROW
 from dcsvm_dask.solvers.inner.memory import bytes_beside
-from dcsvm_dask.solvers.parallel.share import KEPT_FROM
-from dcsvm_dask.solvers.set_choice import FILL, SMALL_SET
-from dcsvm_dask.solvers.whole import (
+from dcsvm_dask.solvers.large_problem import (
     BLOCK_ROWS,
     DIVIDED_FROM,
     FEW_FREE,
     FEW_SUPPORT,
     SMALL_SETS_ABOVE,
 )
-from dcsvm_dask.solvers.whole import SMALL_SET as SMALL_SETS
+from dcsvm_dask.solvers.large_problem import SMALL_SET as SMALL_SETS
+from dcsvm_dask.solvers.parallel.share import KEPT_FROM
+from dcsvm_dask.solvers.set_choice import FILL, SMALL_SET
 
 COPIED, ACTIVE, ROUNDED = 0.1, 0.28, 0.5
 """Memory of what the solver copies of a kernel matrix, as a share of it: usually, of a set of rows

@@ -20,7 +20,7 @@ from dcsvm_dask import solvers
 from dcsvm_dask.clustering.rows import block_rows
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, counted_kernel_matrix, kd_order, product_error_bound
-from dcsvm_dask.solvers import divide, whole
+from dcsvm_dask.solvers import divide, large_problem, whole
 from dcsvm_dask.solvers.doubt import BIAS_SLACK
 from dcsvm_dask.solvers.optimality import violation as violation_of
 from dcsvm_dask.tasks import Dual, Regression
@@ -367,7 +367,7 @@ def test_blocks_give_a_start(
     X /= np.maximum(np.abs(X).max(axis=0), 1e-9)
     order = kd_order(X)
     X, y, n = X[order], y[order], len(y)
-    monkeypatch.setattr(whole, "DIVIDED_FROM", n)
+    monkeypatch.setattr(large_problem, "DIVIDED_FROM", n)
     blocks = np.arange(n) // 600
     kernel, how = Kernel("rbf", gamma), {"equality": equality, "tol": 1e-4}
     alpha, *_ = solve_blocks(kernel, X, y, np.full(n, C), block_rows(blocks), equality=equality)
@@ -419,11 +419,11 @@ def test_blocks_of_local_kernels_have_one_bias(
         assert (beta <= dual.upper).all()
         gradient = dual.gradient(dense(kernel, X, X) @ beta, beta)
         starts[one_bias] = violation_of(gradient, beta, dual, equality=True)
-    monkeypatch.setattr(whole, "DIVIDED_FROM", n)
+    monkeypatch.setattr(large_problem, "DIVIDED_FROM", n)
     monkeypatch.setattr(whole, "SMALL", 100)
     how: dict[str, Any] = {"equality": True, "tol": 1e-4, "blocks": blocks, "working_size": 1000}
     found, values = solvers.solve_whole(kernel, X, dual, **how)
-    monkeypatch.setattr(whole, "ONE_BIAS", 2.0)
+    monkeypatch.setattr(large_problem, "ONE_BIAS", 2.0)
     other, more = solvers.solve_whole(kernel, X, dual, **how)
     assert found.converged
     assert found.objective == pytest.approx(other.objective, rel=1e-6)
@@ -448,21 +448,21 @@ def test_small_sets_go_on_from_blocks_whose_variables_are_at_bounds(
     order = kd_order(X)
     X, y = X[order], y[order]
     for name, value in (("DIVIDED_FROM", len(y)), ("SMALL_SETS_ABOVE", 4000), ("SMALL_SET", 500)):
-        monkeypatch.setattr(whole, name, value)
+        monkeypatch.setattr(large_problem, name, value)
     monkeypatch.setattr(whole, "suits", lambda *_: False)
     kernel, how = Kernel("rbf", 0.5), {"equality": equality, "tol": 1e-3, "working_size": 1500}
     taken = []
-    begin = whole._Whole.many_sets
+    begin = large_problem.LargeProblem.many_sets
 
     def watched(self: Any, beta: Any = None) -> Any:
         taken.append(beta is not None)
         return begin(self, beta)
 
-    monkeypatch.setattr(whole._Whole, "many_sets", watched)
+    monkeypatch.setattr(large_problem.LargeProblem, "many_sets", watched)
     found, _ = solve_whole(kernel, X, y, 1.0, blocks=np.arange(len(y)) // 600, **how)
     check(kernel, X, y, 1.0, found, 1e-3, equality)
     assert taken == [True]
-    monkeypatch.setattr(whole, "FEW_FREE", 0.0)
+    monkeypatch.setattr(large_problem, "FEW_FREE", 0.0)
     other, _ = solve_whole(kernel, X, y, 1.0, blocks=np.arange(len(y)) // 600, **how)
     assert taken == [True]
     assert found.objective == pytest.approx(other.objective, rel=1e-5)
@@ -475,10 +475,10 @@ def test_no_block_is_solved_where_support_vectors_are_few(
     X, z = data["X_train"][:2000].astype(np.float64), data["y_train"][:2000].astype(np.float64)
     X = ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32)
     dual = Regression(0.1).dual((z - z.mean()) / z.std(), np.full(len(z), 10.0))
-    monkeypatch.setattr(whole, "DIVIDED_FROM", len(z))
+    monkeypatch.setattr(large_problem, "DIVIDED_FROM", len(z))
     monkeypatch.setattr(whole, "SMALL", 100)
     monkeypatch.setattr(whole, "suits", lambda *_: False)
-    monkeypatch.setattr(whole, "solve_blocks", None)
+    monkeypatch.setattr(large_problem, "solve_blocks", None)
     kernel, blocks = Kernel("rbf", 0.1), np.arange(len(z)) // 1000
     found, _ = solvers.solve_whole(kernel, X, dual, equality=True, blocks=blocks)
     assert found.converged

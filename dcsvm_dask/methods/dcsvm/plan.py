@@ -25,7 +25,7 @@ from dcsvm_dask.methods.method import Goals
 from dcsvm_dask.methods.probe import PROBE_CLUSTERS, SOLVING
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads, offset_plan
 from dcsvm_dask.methods.stages import probe_stage
-from dcsvm_dask.solvers.whole import SMALL_SET
+from dcsvm_dask.solvers.large_problem import SMALL_SET
 from dcsvm_dask.storage.stage_id import DECOMPOSITION
 
 # Rounds of a kind, typical: only the run itself can tell.

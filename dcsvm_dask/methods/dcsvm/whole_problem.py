@@ -14,7 +14,7 @@ from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.random_streams import BINARY_SVM, generator
 from dcsvm_dask.solvers import solve_whole
-from dcsvm_dask.solvers.whole import BLOCK_ROWS, DIVIDED_FROM
+from dcsvm_dask.solvers.large_problem import BLOCK_ROWS, DIVIDED_FROM
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 
