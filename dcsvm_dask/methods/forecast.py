@@ -177,11 +177,10 @@ class Forecast:
         Parameters
         ----------
         predicted : bool, default False
-            Whether the first set has the predicted support vectors, and nobody has looked at a
-            sample for how many these are.
+            Whether the first set has the predicted support vectors.
         """
         most, rows = min(self.n, self.settings.set_cap), self.set_rows
-        if predicted:
+        if predicted and not self.measured.is_probed:
             rows = min(rows, max(SMALL_SET, FILL * SUPPORT_SHARE * self.n))
         beside = 3 * most * self.row + 12 * VECTOR * self.n
         return self._matrix(rows, most, beside, beside)
@@ -246,6 +245,10 @@ class Forecast:
         clustered = min(sample, MAX_SAMPLE, max(1000, 20 * flat))
         matrices = 24 * clustered**2 + 8 * min(sample, MEASURED_ROWS) ** 2
         return self.fixed(matrices + 3 * sample * self.row)
+
+    def sampling(self, rows: int) -> Need:
+        """Return the need of an SVM on one half of a sample, which the other half is for."""
+        return self.fixed(2 * VALUE * rows**2 + 3 * rows * self.row)
 
     def merging(self) -> Need:
         """Return the need of finding equal rows among all rows."""

@@ -35,6 +35,11 @@ class Measured:
     The mapped pages of a library that was just installed may be counted as 70 MiB more.
     """
 
+    @property
+    def is_probed(self) -> bool:
+        """Whether a sample of the rows has been looked at."""
+        return self.value_seconds > 0.0
+
     @classmethod
     def of(cls, record: Record) -> Measured:
         """Return the measurements in the probe's record."""

@@ -205,7 +205,9 @@ PROBE_CLUSTERS = 16
 CLASS_ROWS, CLASS_TOL = 2000, 0.1
 
 
-def probe_kernel(run: RunFolder, attempt: Attempt, *, learning: bool = False) -> Record:
+def probe_kernel(
+    run: RunFolder, attempt: Attempt, *, learning: bool = False, one_set: bool = False
+) -> Record:
     """Estimate the share of the kernel's mass between clusters, small for a local kernel.
 
     The record also has the measurements of this worker and of these rows for the plan.
@@ -217,19 +219,29 @@ def probe_kernel(run: RunFolder, attempt: Attempt, *, learning: bool = False) ->
     learning : bool, default False
         Whether the method is online: then the record has the share of rows that it will keep
         instead.
+    one_set : bool, default False
+        Whether working sets solve the rows, however local the kernel is: then the record has what
+        the plan needs alone.
     """
     del attempt
     settings, data = settings_of(run), data_of(run)
-    return probe_rows(settings, data, data_rows(run), learning=learning)
+    return probe_rows(settings, data, data_rows(run), learning=learning, one_set=one_set)
 
 
 def probe_rows(
-    settings: Settings, data: Data, rows: RowReader | SelectedRows, *, learning: bool = False
+    settings: Settings,
+    data: Data,
+    rows: RowReader | SelectedRows,
+    *,
+    learning: bool = False,
+    one_set: bool = False,
 ) -> Record:
     """Return the record of a probe of a data set's rows; see `probe_kernel`."""
     process_bytes = resident_bytes()  # before it keeps rows
     if learning:
         return _learning(settings, data, rows, process_bytes)
+    if one_set:
+        return _of_one_set(settings, data, rows, process_bytes)
     sample = drawn_rows(settings, rows.n_rows, sample_size(settings, PROBE_CLUSTERS))
     X = rows.take(sample)
     _, choice = choose_partition(
@@ -244,9 +256,7 @@ def probe_rows(
     between = share_between(choice)
     smooth, share, free = is_smooth(between), 1.0, 0.0
     if smooth:
-        y = targets_of(settings, data, sample)
-        drawn = generator(settings.seed, PROBE).permutation(len(sample))
-        share, free = expected_working_set(settings, X[drawn], y[drawn], data.n_distinct)
+        share, free = _working_set(settings, data, sample, X)
         sets = share * data.n_distinct / settings.set_cap if settings.clusters else 1.0
         smooth = is_smooth(between, sets)
     of_classes = {}
@@ -261,6 +271,30 @@ def probe_rows(
         **of_classes,
         "levels_given": settings.levels_forced and bool(settings.clusters),
         "value_seconds": time_of_value(settings, stored_for_speed(X) if smooth else X),
+        "process_bytes": process_bytes,
+    }
+
+
+def _working_set(
+    settings: Settings, data: Data, sample: NDArray[np.int64], X: Rows
+) -> tuple[float, float]:
+    """Return what `expected_working_set` does, by a sample of rows in random order."""
+    y = targets_of(settings, data, sample)
+    drawn = generator(settings.seed, PROBE).permutation(len(sample))
+    return expected_working_set(settings, X[drawn], y[drawn], data.n_distinct)
+
+
+def _of_one_set(
+    settings: Settings, data: Data, rows: RowReader | SelectedRows, process_bytes: int
+) -> Record:
+    """Return the record of a probe of rows that working sets solve: how large these will be."""
+    sample = drawn_rows(settings, rows.n_rows, 2 * SUBSET_ROWS)
+    X = rows.take(sample)
+    share, free = _working_set(settings, data, sample, X)
+    return {
+        "set_share": share,
+        "free_support": free,
+        "value_seconds": time_of_value(settings, stored_for_speed(X)),
         "process_bytes": process_bytes,
     }
 

@@ -73,6 +73,8 @@ def _describe_arrangement(record: Record) -> str:
 def _describe_probe(record: Record) -> str:
     if "kept_share" in record:
         return f"about {record['kept_share']:.0%} of the rows are expected to be kept"
+    if "probed_between" not in record:
+        return f"about {record['set_share']:.0%} of the rows are expected to make a working set"
     given = "; the given levels are trained" if record.get("levels_given") else ""
     if is_sparse_in_support(record.get("support_share", 1.0)):
         share = f"{record['support_share']:.0%} of some rows are support vectors"

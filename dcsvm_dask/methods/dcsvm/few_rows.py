@@ -18,10 +18,12 @@ from dcsvm_dask.methods.conquer.graph import (
 )
 from dcsvm_dask.methods.conquer.point import largest_set
 from dcsvm_dask.methods.graph import Graph, Keep, Layer, Node, Stage
+from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.node import Step
 from dcsvm_dask.methods.problem import Problem, read_problem
 from dcsvm_dask.methods.progress import set_reporter
 from dcsvm_dask.methods.resources import threads
+from dcsvm_dask.methods.stages import probe_stage
 from dcsvm_dask.methods.stall import Stall
 from dcsvm_dask.solvers import (
     bias,
@@ -132,6 +134,14 @@ def predicted_set(problem: Problem) -> tuple[np.ndarray, int]:
     )
     expected, values = machine.decide(problem.take, every, threads())
     return machine.first_set(expected, problem.dual, settings.set_cap), work.kernel_values + values
+
+
+def first_look(shape: Shape) -> list[Stage]:
+    """Return the stages by which a plan knows how large working sets will be.
+
+    Of fewer variables it knows: all of them make one set.
+    """
+    return [probe_stage(one_set=True)] if shape.n_variables > PREDICTED_ABOVE else []
 
 
 def few_rows(

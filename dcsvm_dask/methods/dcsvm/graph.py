@@ -20,7 +20,7 @@ from dcsvm_dask.methods.dcsvm.conquering import (
     is_one_set,
     is_one_task,
 )
-from dcsvm_dask.methods.dcsvm.few_rows import few_rows
+from dcsvm_dask.methods.dcsvm.few_rows import few_rows, first_look
 from dcsvm_dask.methods.dcsvm.stages import (
     arrange_stage,
     balance_stage,
@@ -94,7 +94,8 @@ def dcsvm(settings: Settings, goals: Goals, shape: Shape) -> Stages:
     if is_one_set(settings, shape):
         chain = chain_of("conquer", None, settings, goals, shape, local=False)
         chain = replace(chain, parts=1)
-        reached = yield from few_rows(chain, has_sum=has_sum, before=[merge_stage()])
+        before = [*first_look(shape), merge_stage()]
+        reached = yield from few_rows(chain, has_sum=has_sum, before=before)
         return (yield from finish_with(reached, shape))
     if levels and goals.stop_at >= levels:  # one level is all that is asked for, in any regime
         bottom = scored_level(bottom_stage(settings, shape), goals, shape)

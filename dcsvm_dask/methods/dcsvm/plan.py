@@ -7,7 +7,7 @@ from dataclasses import replace
 from dcsvm_dask.methods.committee import DECIDED_ROWS, LAYER
 from dcsvm_dask.methods.conquer.graph import Chain, check_stage, round_stage
 from dcsvm_dask.methods.dcsvm.conquering import chain_of, is_one_task
-from dcsvm_dask.methods.dcsvm.few_rows import PREDICTED_ABOVE, solve_stage
+from dcsvm_dask.methods.dcsvm.few_rows import PREDICTED_ABOVE, first_look, solve_stage
 from dcsvm_dask.methods.dcsvm.stages import (
     arrange_stage,
     bottom_stage,
@@ -22,7 +22,7 @@ from dcsvm_dask.methods.forecast import Forecast, largest
 from dcsvm_dask.methods.graph import COMMIT
 from dcsvm_dask.methods.load import Load
 from dcsvm_dask.methods.method import Goals
-from dcsvm_dask.methods.probe import PROBE_CLUSTERS, SOLVING
+from dcsvm_dask.methods.probe import PROBE_CLUSTERS, SOLVING, SUBSET_ROWS
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads, offset_plan
 from dcsvm_dask.methods.stages import probe_stage
 from dcsvm_dask.solvers.large_problem import SMALL_SET
@@ -66,14 +66,18 @@ def _few_rows(sizes: Forecast, goals: Goals) -> list[StagePlan]:
             Load(COMMIT, written_bytes=written),
         ),
     )
+    look = [
+        StagePlan(stage, sizes.sampling(2 * SUBSET_ROWS), 0.0, 0.0)
+        for stage in first_look(sizes.shape)
+    ]
     if not sizes.settings.make_task().has_sum:
-        return [merging_plan(sizes), solve]
+        return [*look, merging_plan(sizes), solve]
     whole = Load("recompute", kernel_values=float(n) * sizes.support, threaded=True)
     commit = Load(COMMIT, written_bytes=sizes.point_bytes())
     start = of_loads(
         check_stage(replace(chain, parts=1), 0, None), sizes.checking(n), (whole, commit)
     )
-    return [merging_plan(sizes), start, solve]
+    return [*look, merging_plan(sizes), start, solve]
 
 
 def _smooth(sizes: Forecast, goals: Goals) -> list[StagePlan]:
