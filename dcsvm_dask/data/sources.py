@@ -175,31 +175,10 @@ def _open(
         # Rows with missing cells are left out of the test part, too.
         choices = Choices(missing="drop") if choices.missing == "drop" else Choices()
         named = {"label": None, "drop": ()}
-    if hasattr(source, "open_part") and not _is_path(source):  # a Dask collection
-        for word in (*choices.given, *(["data"] if data else ())):
-            raise InputError(
-                f"{word}: cannot be used with rows in Dask; make columns of numbers of them there, "
-                "for example with dask.dataframe.get_dummies and fillna"
-            )
-        own: Source = source.open_part(part, expected, **named)
-        return own
-    if isinstance(source, np.ndarray) or sparse.issparse(source):
-        source = (source, None)
-    if isinstance(source, tuple):
-        if len(source) != 2:
-            raise InputError(f"a tuple must be (X, y), got {len(source)} entries")
-        name = f"(X, y) of the {part} part"
-        return memory_source(*source, name=name, expected=expected, choices=choices, **named)
-    if is_frame(source):
-        name = f"the data frame of the {part} part"
-        return memory_source(source, name=name, expected=expected, choices=choices, **named)
+    if hasattr(source, "open_part") and not _is_path(source):
+        return _open_collection(source, part, expected, choices, data, named)
     if not _is_path(source):
-        if not hasattr(source, "blocks"):
-            raise InputError(
-                f"a source must be a path, a data frame or (X, y), got {type(source).__name__}"
-            )
-        found: Source = source
-        return found
+        return _open_in_memory(source, part, expected, choices, named)
     known = _data_set(source)
     if known is not None:
         for word in (*(["drop"] if named["drop"] else ()), *({} if expected else choices.given)):
@@ -227,3 +206,43 @@ def _open(
             "stands first; leave it out"
         )
     return opened
+
+
+def _open_collection(
+    source: Any,
+    part: str,
+    expected: Expected | None,
+    choices: Choices,
+    data: str | None,
+    named: dict[str, Any],
+) -> Source:
+    """Return rows in Dask as a source."""
+    for word in (*choices.given, *(["data"] if data else ())):
+        raise InputError(
+            f"{word}: cannot be used with rows in Dask; make columns of numbers of them there, "
+            "for example with dask.dataframe.get_dummies and fillna"
+        )
+    own: Source = source.open_part(part, expected, **named)
+    return own
+
+
+def _open_in_memory(
+    source: Any, part: str, expected: Expected | None, choices: Choices, named: dict[str, Any]
+) -> Source:
+    """Return rows in memory, or an object that is a source itself."""
+    if isinstance(source, np.ndarray) or sparse.issparse(source):
+        source = (source, None)
+    if isinstance(source, tuple):
+        if len(source) != 2:
+            raise InputError(f"a tuple must be (X, y), got {len(source)} entries")
+        name = f"(X, y) of the {part} part"
+        return memory_source(*source, name=name, expected=expected, choices=choices, **named)
+    if is_frame(source):
+        name = f"the data frame of the {part} part"
+        return memory_source(source, name=name, expected=expected, choices=choices, **named)
+    if not hasattr(source, "blocks"):
+        raise InputError(
+            f"a source must be a path, a data frame or (X, y), got {type(source).__name__}"
+        )
+    found: Source = source
+    return found
