@@ -170,6 +170,7 @@ def _open(
     choices: Choices,
     data: str | None,
 ) -> Source:
+    """Return the source of a part, of what its kind is."""
     named: dict[str, Any] = {"label": label, "drop": drop}
     if expected:
         # Rows with missing cells are left out of the test part, too.
