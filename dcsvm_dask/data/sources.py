@@ -14,6 +14,7 @@ from scipy import sparse
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected, match_names
 from dcsvm_dask.readers.frames import is_frame, memory_source
+from dcsvm_dask.readers.label_array import label_array
 from dcsvm_dask.readers.open import open_source, source_parts
 from dcsvm_dask.readers.preparing.choices import Choices
 from dcsvm_dask.readers.preparing.source import PreparedSource
@@ -23,7 +24,6 @@ from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_commit import is_data_set
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.predictions import label_array
 
 Learn = Callable[[PreparedSource], None]
 
