@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,10 @@ NUMERICS = ("kernels", "tasks", "solvers", "clustering", "features", "models")
 FOREIGN_TO_NUMERICS = {"dask", "distributed", "zarr", "fsspec", "s3fs", "pyarrow"}
 OPENERS = {"open", "fromfile", "tofile", "load", "save", "loadtxt", "savetxt", "memmap", "savez"}
 FILES = sorted(PACKAGE.rglob("*.py"))
+MODULES = {
+    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in FILES
+}
 
 
 def test_every_file_lives_in_a_room_of_the_list() -> None:
@@ -90,6 +95,15 @@ def test_a_step_knows_no_dask() -> None:
     assert not wrong, "\n".join(wrong)
 
 
+def test_imports_form_no_circle_not_even_those_for_types_or_in_functions() -> None:
+    imported = {
+        module: {name for _, name in _imports(path) if name in MODULES and name != module}
+        for module, path in MODULES.items()
+        if module != "dcsvm_dask"  # it imports its names where they are first used
+    }
+    TopologicalSorter(imported).prepare()  # raises an error with the circle, if there is one
+
+
 def test_the_reading_of_imports_finds_what_is_wrong(tmp_path: Path) -> None:
     path = tmp_path / "wrong.py"
     path.write_text(
@@ -123,11 +137,10 @@ def _imports(path: Path) -> Iterator[tuple[int, str]]:
                 yield node.lineno, alias.name
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno}: relative import"
-            if node.module == "dcsvm_dask":
-                for alias in node.names:
-                    yield node.lineno, f"dcsvm_dask.{alias.name}"
-            else:
-                yield node.lineno, node.module or ""
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                is_module = node.module == "dcsvm_dask" or name in MODULES
+                yield node.lineno, name if is_module else node.module or ""
 
 
 def _file_calls(path: Path) -> Iterator[tuple[int, str]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.methods.method import Goals, Shape
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 
 SETTINGS = Settings(
     kernel=Kernel("rbf", 32.0),

@@ -13,13 +13,14 @@ from dcsvm_dask.api.warned import warn_of_model
 from dcsvm_dask.diagnostics.followers import followers
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.conquer.graph import rounds_done
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import COMMIT
-from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.plan import plan as make_plan
 from dcsvm_dask.methods.problem import ARRANGE, seen_by
 from dcsvm_dask.methods.registry import MADE, options_of
 from dcsvm_dask.methods.search.graph import METHOD
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.pipeline.data_checks import shape_of
 from dcsvm_dask.pipeline.goals import check_goals
 from dcsvm_dask.runtime.announcer import Announcer

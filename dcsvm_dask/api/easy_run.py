@@ -240,9 +240,7 @@ def _search_and_train(
     if own["class_weight"] is not None:
         usual["class_weight"] = own["class_weight"]
     with clock.without_compilation():
-        settings, _, shape = Training(**usual).settle(data)
-        parts = compiled_for_search(settings, shape)
-        warm_up((*parts, LINEAR_SOLVER, SIGNED_LINEAR_SOLVER, "free_bias"), lambda: say(COMPILING))
+        _compile(data, usual, say)
     C, gamma = usual.pop("C"), Training().gamma_for(data)
     share = f"{data.n_rows:,} rows to train on, {test.n_rows:,} held out"
     say(
@@ -250,21 +248,12 @@ def _search_and_train(
     )
     linear = _linear(folder, C, usual, clock, score, test)
     constant = constant_score(data, test, score)
-    about = "" if linear is None else f", a linear SVM {linear:.4f}"
-    what = "the largest class" if has_classes else "the mean target"
-    named = SEARCH_SCORES["auc" if score == "roc_auc" else score]
-    say(f"baselines on the held-out rows: {what} has {named} {constant:.4f}{about}")
+    _say_baselines(constant, linear, score, has_classes, say)
     found = EasySearch(folder, data, usual, own["scoring"], clock, say).run(C, gamma)
     best = choose(found)
     folder.write(state=TRAINING)
     wide = _warn_of_best(found, best, data, score, say)
-    seconds = training_seconds(best, data.n_rows, FOLDS)
-    late = clock.spent() + seconds > clock.total
-    cut = ", beyond --minutes, which do not cut it off; after Ctrl-C the same command goes on"
-    say(
-        f"training on {data.n_rows:,} rows with C {best.C:.6g} and gamma {best.gamma:.6g}: about "
-        f"{seconds:.0f} s by what the search took{cut if late else ''}"
-    )
+    _say_how_long(best, data, clock, say)
     run = train_or_resume(
         data.url,
         folder.model,
@@ -293,6 +282,32 @@ def _search_and_train(
     }
     folder.write(state=COMPLETE, figures=figures)
     return EasyRun(run.folder, figures)
+
+
+def _compile(data: DataSet, usual: dict[str, Any], say: Any) -> None:
+    """Compile what the baseline, the search and the training need."""
+    settings, _, shape = Training(**usual).settle(data)
+    parts = compiled_for_search(settings, shape)
+    warm_up((*parts, LINEAR_SOLVER, SIGNED_LINEAR_SOLVER, "free_bias"), lambda: say(COMPILING))
+
+
+def _say_baselines(
+    constant: float, linear: float | None, score: str, has_classes: bool, say: Any
+) -> None:
+    what = "the largest class" if has_classes else "the mean target"
+    named = SEARCH_SCORES["auc" if score == "roc_auc" else score]
+    about = "" if linear is None else f", a linear SVM {linear:.4f}"
+    say(f"baselines on the held-out rows: {what} has {named} {constant:.4f}{about}")
+
+
+def _say_how_long(best: Scored, data: DataSet, clock: Clock, say: Any) -> None:
+    seconds = training_seconds(best, data.n_rows, FOLDS)
+    late = clock.spent() + seconds > clock.total
+    cut = ", beyond --minutes, which do not cut it off; after Ctrl-C the same command goes on"
+    say(
+        f"training on {data.n_rows:,} rows with C {best.C:.6g} and gamma {best.gamma:.6g}: about "
+        f"{seconds:.0f} s by what the search took{cut if late else ''}"
+    )
 
 
 def _warn_of_best(

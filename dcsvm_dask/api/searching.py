@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 from dcsvm_dask.api.continuing import continue_run
@@ -14,8 +15,12 @@ from dcsvm_dask.diagnostics.followers import followers
 from dcsvm_dask.diagnostics.search import results
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.choice import BEST
+from dcsvm_dask.methods.goals import Goals
+from dcsvm_dask.methods.plan import Plan
 from dcsvm_dask.methods.plan import plan as make_plan
 from dcsvm_dask.methods.search.graph import BLOCK_ROWS
+from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.pipeline.data_checks import check_novelty_labels
 from dcsvm_dask.pipeline.searching import SEARCHED, TRAINED, best_of, settle
 from dcsvm_dask.runtime.announcer import Announcer
@@ -136,21 +141,11 @@ n_samples_clustering
     memory = available_memory(execution, place.url, dataset.url, say=say)
     options: dict[str, Any] = {"folds": cv, "exact": exact, "halving": halving}
     options |= {"scoring": scoring, "budget": budget, "refit": refit}
+    settle_by = partial(
+        settle, dataset, parameters, options, held_out=0 if held_out is None else held_out.n_rows
+    )
     room = memory_of_core() if execution.shares_machine else memory
-    rows = BLOCK_ROWS if block_rows is None else block_rows
-    while True:
-        settled = settle(
-            dataset,
-            parameters,
-            options,
-            block_rows=rows,
-            held_out=0 if held_out is None else held_out.n_rows,
-        )
-        planned = make_plan(*settled)
-        enough = block_rows is not None or rows <= LEAST_BLOCK_CAP
-        if enough or room is None or fits(planned, room):
-            break
-        rows //= 2
+    rows, settled, planned = _fitting(settle_by, block_rows, room)
     settings, goals, shape = settled
     if settings.task == ONE_CLASS:
         check_novelty_labels(dataset if held_out is None else held_out)
@@ -176,6 +171,22 @@ n_samples_clustering
         carry_run(folder, lock, execution, reported(folder, follow) if report else follow)
     how = {"quiet": quiet, "report": report, "progress": progress, "callbacks": callbacks}
     return refitted(Run(folder), execution, time.monotonic() - begin, **how)
+
+
+def _fitting(
+    settle_by: Callable[..., tuple[Settings, Goals, Shape]],
+    block_rows: int | None,
+    room: int | None,
+) -> tuple[int, tuple[Settings, Goals, Shape], Plan]:
+    """Return the rows of a block, fewer where memory is too small, what they mean, and the plan."""
+    rows = BLOCK_ROWS if block_rows is None else block_rows
+    while True:
+        settled = settle_by(block_rows=rows)
+        planned = make_plan(*settled)
+        enough = block_rows is not None or rows <= LEAST_BLOCK_CAP
+        if enough or room is None or fits(planned, room):
+            return rows, settled, planned
+        rows //= 2
 
 
 def refitted(run: Run, execution: Execution, spent: float, **how: Any) -> Run:

@@ -16,14 +16,15 @@ from dcsvm_dask.api.warned import warn_of_model
 from dcsvm_dask.diagnostics.followers import followers
 from dcsvm_dask.diagnostics.report.reporting import Reporting
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.measured import TYPICAL, Measured
-from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.plan import Plan
 from dcsvm_dask.methods.plan import plan as make_plan
 from dcsvm_dask.methods.probe import probe_rows
 from dcsvm_dask.methods.problem import PROBE, seen_by
 from dcsvm_dask.methods.registry import BEGUN
 from dcsvm_dask.methods.settings import CAPS, Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.pipeline.linear import suited
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.readers.labels import Label

@@ -11,8 +11,8 @@ from dcsvm_dask.diagnostics.status import doubts, fallbacks_of, read_nodes
 from dcsvm_dask.errors import DcsvmWarning
 from dcsvm_dask.methods.choice import reached_model
 from dcsvm_dask.methods.fallbacks import fallbacks_warning
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.isolated import isolated_rows_warning
-from dcsvm_dask.methods.method import Goals
 from dcsvm_dask.methods.narrow import margins_of, narrow_margins_warning
 from dcsvm_dask.methods.problem import ARRANGE
 from dcsvm_dask.methods.registry import approximation

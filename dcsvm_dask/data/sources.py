@@ -14,6 +14,7 @@ from scipy import sparse
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected, match_names
 from dcsvm_dask.readers.frames import is_frame, memory_source
+from dcsvm_dask.readers.label_array import label_array
 from dcsvm_dask.readers.open import open_source, source_parts
 from dcsvm_dask.readers.preparing.choices import Choices
 from dcsvm_dask.readers.preparing.source import PreparedSource
@@ -23,7 +24,6 @@ from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_commit import is_data_set
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.predictions import label_array
 
 Learn = Callable[[PreparedSource], None]
 
@@ -170,36 +170,16 @@ def _open(
     choices: Choices,
     data: str | None,
 ) -> Source:
+    """Return the source of a part, of what its kind is."""
     named: dict[str, Any] = {"label": label, "drop": drop}
     if expected:
         # Rows with missing cells are left out of the test part, too.
         choices = Choices(missing="drop") if choices.missing == "drop" else Choices()
         named = {"label": None, "drop": ()}
-    if hasattr(source, "open_part") and not _is_path(source):  # a Dask collection
-        for word in (*choices.given, *(["data"] if data else ())):
-            raise InputError(
-                f"{word}: cannot be used with rows in Dask; make columns of numbers of them there, "
-                "for example with dask.dataframe.get_dummies and fillna"
-            )
-        own: Source = source.open_part(part, expected, **named)
-        return own
-    if isinstance(source, np.ndarray) or sparse.issparse(source):
-        source = (source, None)
-    if isinstance(source, tuple):
-        if len(source) != 2:
-            raise InputError(f"a tuple must be (X, y), got {len(source)} entries")
-        name = f"(X, y) of the {part} part"
-        return memory_source(*source, name=name, expected=expected, choices=choices, **named)
-    if is_frame(source):
-        name = f"the data frame of the {part} part"
-        return memory_source(source, name=name, expected=expected, choices=choices, **named)
+    if hasattr(source, "open_part") and not _is_path(source):
+        return _open_collection(source, part, expected, choices, data, named)
     if not _is_path(source):
-        if not hasattr(source, "blocks"):
-            raise InputError(
-                f"a source must be a path, a data frame or (X, y), got {type(source).__name__}"
-            )
-        found: Source = source
-        return found
+        return _open_in_memory(source, part, expected, choices, named)
     known = _data_set(source)
     if known is not None:
         for word in (*(["drop"] if named["drop"] else ()), *({} if expected else choices.given)):
@@ -227,3 +207,43 @@ def _open(
             "stands first; leave it out"
         )
     return opened
+
+
+def _open_collection(
+    source: Any,
+    part: str,
+    expected: Expected | None,
+    choices: Choices,
+    data: str | None,
+    named: dict[str, Any],
+) -> Source:
+    """Return rows in Dask as a source."""
+    for word in (*choices.given, *(["data"] if data else ())):
+        raise InputError(
+            f"{word}: cannot be used with rows in Dask; make columns of numbers of them there, "
+            "for example with dask.dataframe.get_dummies and fillna"
+        )
+    own: Source = source.open_part(part, expected, **named)
+    return own
+
+
+def _open_in_memory(
+    source: Any, part: str, expected: Expected | None, choices: Choices, named: dict[str, Any]
+) -> Source:
+    """Return rows in memory, or an object that is a source itself."""
+    if isinstance(source, np.ndarray) or sparse.issparse(source):
+        source = (source, None)
+    if isinstance(source, tuple):
+        if len(source) != 2:
+            raise InputError(f"a tuple must be (X, y), got {len(source)} entries")
+        name = f"(X, y) of the {part} part"
+        return memory_source(*source, name=name, expected=expected, choices=choices, **named)
+    if is_frame(source):
+        name = f"the data frame of the {part} part"
+        return memory_source(source, name=name, expected=expected, choices=choices, **named)
+    if not hasattr(source, "blocks"):
+        raise InputError(
+            f"a source must be a path, a data frame or (X, y), got {type(source).__name__}"
+        )
+    found: Source = source
+    return found

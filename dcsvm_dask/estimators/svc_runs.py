@@ -21,7 +21,7 @@ from dcsvm_dask.estimators.runs import (
     trained_as_asked,
 )
 from dcsvm_dask.kernels import Kernel, Rows
-from dcsvm_dask.storage.predictions import label_array
+from dcsvm_dask.readers.label_array import label_array
 from dcsvm_dask.storage.run import RunFolder
 
 Index = NDArray[np.int64]

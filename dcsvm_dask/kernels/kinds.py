@@ -9,13 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from dcsvm_dask.kernels.kernel import Kernel
 
 LN2 = math.log(2.0)
 
@@ -24,6 +21,22 @@ INNER_PRODUCT, SQUARED_DISTANCE, L1_DISTANCE = range(3)
 
 IDENTITY, POWER, TANH, EXPONENTIAL = range(4)
 """The functions that compiled code applies to the argument; see `values.to_values`."""
+
+
+class Parameters(Protocol):
+    """The parameters of a kernel function, as `dcsvm_dask.kernels.Kernel` has them."""
+
+    @property
+    def gamma(self) -> float:
+        """Of all kernels but the linear one."""
+
+    @property
+    def degree(self) -> int:
+        """Of the polynomial kernel."""
+
+    @property
+    def coef0(self) -> float:
+        """Of the polynomial and the sigmoid kernel."""
 
 
 class Power(NamedTuple):
@@ -58,13 +71,13 @@ class KernelKind:
     parameters: tuple[str, ...]
     """Those of gamma, degree and coef0 that it uses."""
 
-    value: Callable[[Kernel, Values], Values]
+    value: Callable[[Parameters, Values], Values]
     """Return kernel values from the kernel and the argument (without gamma), in NumPy.
 
     Of a distance u: falling from 1, with |u dK/du| <= (2 / e) sqrt(K). Bounds rest on that.
     """
 
-    onnx: Callable[[Callable[..., str], Kernel, str], str]
+    onnx: Callable[[Callable[..., str], Parameters, str], str]
     """Add ONNX operators that turn an argument into kernel values.
 
     Takes a function that adds an operator, the kernel, and the name of gamma x'z + coef0, or of a
@@ -74,14 +87,14 @@ class KernelKind:
     unit: float = 1.0
     """Compiled code receives gamma and coef0 divided by this."""
 
-    error: Callable[[Kernel, float, float, float, Vector], Vector] | None = None
+    error: Callable[[Parameters, float, float, float, Vector], Vector] | None = None
     """Of inner products: the deviation of K(x, z_j), where ||x|| <= radius.
 
     Takes the kernel, the unit roundoff, the factor by which sums over features increase it, the
     radius, and the norms ||z_j||.
     """
 
-    psd: Callable[[Kernel], bool] | None = None
+    psd: Callable[[Parameters], bool] | None = None
     """Whether every kernel matrix is positive semi-definite; None: with no parameters."""
 
     frequencies: Draw | None = None
@@ -93,7 +106,7 @@ class KernelKind:
     feature_maps: tuple[str, ...] = ()
     """Rules of the maps in `dcsvm_dask.features` that approximate it."""
 
-    power: Callable[[Kernel], Power] | None = None
+    power: Callable[[Parameters], Power] | None = None
     """Its parameters as a power of inner products; None: it is none."""
 
     libsvm: str | None = None
@@ -225,5 +238,5 @@ def parameters_of(name: str) -> tuple[str, ...]:
     return KERNELS[name].parameters if name in KERNELS else ()
 
 
-def _size(kernel: Kernel, radius: float, norms: Vector) -> Vector:
+def _size(kernel: Parameters, radius: float, norms: Vector) -> Vector:
     return kernel.gamma * radius * norms + abs(kernel.coef0)

@@ -16,7 +16,6 @@ from dcsvm_dask.methods.dcsvm.estimate import ESTIMATE_ROWS, ESTIMATE_SUPPORT_RO
 from dcsvm_dask.methods.graph import COMMIT
 from dcsvm_dask.methods.load import Load
 from dcsvm_dask.methods.measured import SUPPORT_SHARE, Measured, support_share
-from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.partition import (
     MEASURED_ROWS,
     balance_size,
@@ -24,6 +23,7 @@ from dcsvm_dask.methods.partition import (
     sample_size,
 )
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.sizes import arrange_parts, bottom_clusters, shuffle_shares
 from dcsvm_dask.solvers.decomposition import GROW
 from dcsvm_dask.solvers.inner.memory import bytes_beside

@@ -6,12 +6,13 @@ import math
 from dataclasses import asdict, dataclass, replace
 
 from dcsvm_dask.methods.forecast import Forecast
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import Graph
 from dcsvm_dask.methods.load import Load, helping, makespan
 from dcsvm_dask.methods.measured import TYPICAL, Measured, usual_value_seconds
-from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.registry import BEGUN
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.stage_plan import StagePlan
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import StageId

@@ -16,8 +16,9 @@ from dcsvm_dask.methods.dcd import method as dcd_method
 from dcsvm_dask.methods.dcsvm import method as dcsvm_method
 from dcsvm_dask.methods.decomposition import method as decomposition_method
 from dcsvm_dask.methods.greedy import graph as greedy_plan
-from dcsvm_dask.methods.method import Method, Options
+from dcsvm_dask.methods.method import Method
 from dcsvm_dask.methods.online import graph as direct
+from dcsvm_dask.methods.options import Options
 from dcsvm_dask.methods.reference import graph as reference
 from dcsvm_dask.methods.search import graph as search
 from dcsvm_dask.methods.stage_kind import StageKind

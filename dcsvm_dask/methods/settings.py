@@ -72,7 +72,7 @@ class Settings:
     inner: str = "smo"
     """The inner solver of blocks and working sets; of runs of before there was a choice, SMO."""
     options: dict[str, Any] = field(default_factory=dict)
-    """What that method has of its own; see `dcsvm_dask.methods.method`."""
+    """What that method has of its own; see `dcsvm_dask.methods.options`."""
 
     def bound_of(self, codes: NDArray[np.integer]) -> NDArray[np.float64]:
         """Return the upper bound of a dual variable of weight one of each of some classes."""

@@ -11,9 +11,9 @@ from dcsvm_dask.methods.graph import (
     Stage,
     single,
 )
-from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.problem import ARRANGE, OFFSET, PROBE
 from dcsvm_dask.methods.regime import is_smooth, is_sparse_in_support
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.numbers import counted
 from dcsvm_dask.storage.node import Record

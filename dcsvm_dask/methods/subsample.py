@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from dcsvm_dask.methods.dcsvm.graph import dcsvm
 from dcsvm_dask.methods.dcsvm.method import STAGES
 from dcsvm_dask.methods.dcsvm.plan import plan_stages
-from dcsvm_dask.methods.method import Method, Options
+from dcsvm_dask.methods.method import Method
+from dcsvm_dask.methods.options import Options
 from dcsvm_dask.parameters import parameter
 from dcsvm_dask.tasks import TASKS
 

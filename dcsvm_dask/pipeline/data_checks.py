@@ -11,8 +11,8 @@ import numpy as np
 from dcsvm_dask.checks import check, is_a, is_finite
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import too_large_message
-from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.registry import METHODS
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.readers.labels import canonical, class_of
 from dcsvm_dask.solvers import labels_of_classes
 from dcsvm_dask.storage.dataset import DataSet

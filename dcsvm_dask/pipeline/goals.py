@@ -6,7 +6,7 @@ import re
 
 from dcsvm_dask.checks import check, is_finite
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.methods.method import Goals
+from dcsvm_dask.methods.goals import Goals
 
 
 def check_goals(goals: Goals, levels: int | None = None, rounds: int = 0) -> None:

@@ -13,9 +13,10 @@ import numpy as np
 from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.methods.method import Goals, Shape
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.search.graph import BLOCK_ROWS, METHOD, Search
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.parameters import check_parameter, described
 from dcsvm_dask.pipeline.data_checks import check_varying
 from dcsvm_dask.pipeline.parameters import TrainingParameters

@@ -35,9 +35,9 @@ from dcsvm_dask.models.schemes import OneVsOne, OneVsRest, Outputs
 from dcsvm_dask.models.svc import to_linear_svm, to_one_class, to_ovo_svc, to_svc, to_svr
 from dcsvm_dask.prediction.pipeline_export import with_preparation
 from dcsvm_dask.prediction.table_export import onnx_columns
+from dcsvm_dask.readers.label_array import label_array
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.outputs import output
-from dcsvm_dask.storage.predictions import label_array
 from dcsvm_dask.storage.preparation import Preparation
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.tasks import (

@@ -18,12 +18,12 @@ from dcsvm_dask.prediction import compress as compressing
 from dcsvm_dask.prediction import export as exporting
 from dcsvm_dask.prediction import run_prediction as predicting
 from dcsvm_dask.prediction.batches import prepared_rows
+from dcsvm_dask.readers.label_array import label_array
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.model import check_model
-from dcsvm_dask.storage.predictions import label_array
 from dcsvm_dask.storage.preparation import Preparation
 from dcsvm_dask.storage.run import RunFolder
 

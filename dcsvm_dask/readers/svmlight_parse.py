@@ -25,6 +25,35 @@ def _skip(text: Any, pos: int) -> int:
 
 
 @njit(cache=True, nogil=True)
+def _skip_query(text: Any, pos: int) -> int:
+    """Return the position after qid:N, which groups queries for ranking and is not a feature."""
+    if text[pos] == 113 and text[pos + 1] == 105 and text[pos + 2] == 100:
+        while text[pos] > _SPACE:
+            pos += 1
+        pos = _skip(text, pos)
+    return pos
+
+
+@njit(cache=True, nogil=True)
+def _index_error(text: Any, start: int, no_pair: bool, index: int) -> int:
+    """Return what is wrong with the index of a pair."""
+    if no_pair:
+        minus = text[start] == 45 and 0 <= text[start + 1] - 48 <= 9
+        return BAD_INDEX if minus else BAD_PAIR
+    return BAD_INDEX if index > _MAX_INDEX else NOT_ASCENDING
+
+
+@njit(cache=True, nogil=True)
+def _note(slow: Any, n_slow: int, where: int, start: int, stop: int) -> int:
+    """Note a number for ``float()``, where there is room; return the number of such numbers."""
+    if n_slow < slow.shape[0]:
+        slow[n_slow, 0] = where
+        slow[n_slow, 1] = start
+        slow[n_slow, 2] = stop
+    return n_slow + 1
+
+
+@njit(cache=True, nogil=True)
 def parse_lines(
     text: Any, end: int, labels: Any, indptr: Any, indices: Any, data: Any, slow: Any
 ) -> Any:
@@ -76,18 +105,9 @@ def parse_lines(
             if status == BAD or (after == pos and text[pos] != _LF and text[pos] != _HASH):
                 return rows, pairs, n_slow, low, high, BAD_LABEL, start
             if status == SLOW:
-                if n_slow < slow.shape[0]:
-                    slow[n_slow, 0] = -1 - rows
-                    slow[n_slow, 1] = start
-                    slow[n_slow, 2] = pos
-                n_slow += 1
+                n_slow = _note(slow, n_slow, -1 - rows, start, pos)
             labels[rows] = value
-            pos = after
-            if text[pos] == 113 and text[pos + 1] == 105 and text[pos + 2] == 100:
-                # qid:N groups queries for ranking and is not a feature.
-                while text[pos] > _SPACE:
-                    pos += 1
-                pos = _skip(text, pos)
+            pos = _skip_query(text, after)
             last = -1
             while text[pos] != _LF and text[pos] != _HASH:
                 start = pos
@@ -97,14 +117,10 @@ def parse_lines(
                     index = min(index * 10 + d, 2**40)
                     pos += 1
                     d = text[pos] - 48
-                if pos == start or text[pos] != _COLON:
-                    minus = text[start] == 45 and 0 <= text[start + 1] - 48 <= 9
-                    status = BAD_INDEX if minus else BAD_PAIR
+                no_pair = pos == start or text[pos] != _COLON
+                if no_pair or index > _MAX_INDEX or index <= last:
+                    status = _index_error(text, start, no_pair, index)
                     return rows, pairs, n_slow, low, high, status, start
-                if index > _MAX_INDEX:
-                    return rows, pairs, n_slow, low, high, BAD_INDEX, start
-                if index <= last:
-                    return rows, pairs, n_slow, low, high, NOT_ASCENDING, start
                 last = index
                 first = pos + 1
                 # Plain numbers of up to 18 digits are parsed inline: a call costs as much as
@@ -152,11 +168,7 @@ def parse_lines(
                 if single and (status == SLOW or np.float32(value) != value):
                     return rows, pairs, n_slow, low, high, INEXACT, start
                 if status == SLOW:
-                    if n_slow < slow.shape[0]:
-                        slow[n_slow, 0] = pairs
-                        slow[n_slow, 1] = first
-                        slow[n_slow, 2] = after
-                    n_slow += 1
+                    n_slow = _note(slow, n_slow, pairs, first, after)
                 if value != 0:
                     indices[pairs] = index
                     data[pairs] = value

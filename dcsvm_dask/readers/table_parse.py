@@ -24,8 +24,8 @@ _FNV_START, _FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 
 
 @njit(cache=True, nogil=True)
-def _text_label(text: Any, pos: int, delimiter: int) -> Any:
-    """Find the end of a label that is no number; return start, end, next position and hash."""
+def _text_label(text: Any, pos: int, delimiter: int, n: int, keys: Any, spans: Any) -> Any:
+    """Take a label that is no number; return the position after its cell, and OK or an error."""
     quoted = text[pos] == _QUOTE
     blanks = delimiter == _SPACE
     if quoted:
@@ -45,9 +45,37 @@ def _text_label(text: Any, pos: int, delimiter: int) -> Any:
     stop = pos
     if quoted:
         if text[pos] == _LF:
-            return start, stop, -1, key
+            return pos, OPEN_QUOTE
         pos += 1
-    return start, stop, pos, key
+    if start == stop:
+        return pos, NO_LABEL
+    keys[n] = key
+    spans[n, 0] = start
+    spans[n, 1] = stop
+    pos = _after_text(text, pos, delimiter)
+    return pos, (OPEN_QUOTE if pos < 0 else OK)
+
+
+@njit(cache=True, nogil=True)
+def _after_text(text: Any, pos: int, delimiter: int) -> int:
+    """Return the position after a cell of text and blanks; -1 if more text follows."""
+    if pos < 0:
+        return -1
+    blanks = delimiter == _SPACE
+    while text[pos] == _SPACE or text[pos] == _CR or (text[pos] == _TAB and blanks):
+        pos += 1
+    return pos if blanks or text[pos] in (delimiter, _LF) else -1
+
+
+@njit(cache=True, nogil=True)
+def _note(slow: Any, n_slow: int, row: int, feature: int, start: int, stop: int) -> int:
+    """Note a number for ``float()``, where there is room; return the number of such numbers."""
+    if n_slow < slow.shape[0]:
+        slow[n_slow, 0] = row
+        slow[n_slow, 1] = feature
+        slow[n_slow, 2] = start
+        slow[n_slow, 3] = stop
+    return n_slow + 1
 
 
 @njit(cache=True, nogil=True)
@@ -135,14 +163,10 @@ def parse_table(
                 pos += 2
                 continue
             if target == LEFT_OUT:
-                pos = _skip_cell(text, pos, delimiter)
+                pos = _after_text(text, _skip_cell(text, pos, delimiter), delimiter)
                 if pos < 0:
                     return n, n_text, n_slow, OPEN_QUOTE, start, column
-                while text[pos] == _SPACE or text[pos] == _CR or (text[pos] == _TAB and blanks):
-                    pos += 1
                 byte = text[pos]
-                if byte != delimiter and byte != _LF and not blanks:
-                    return n, n_text, n_slow, OPEN_QUOTE, start, column
                 if column + 1 < columns:
                     if byte == _LF:
                         return n, n_text, n_slow, TOO_FEW, line, column + 1
@@ -198,28 +222,19 @@ def parse_table(
                 status = BAD
             if target == LABEL:
                 if status == BAD or not abs(value) < _EXACT:
+                    pos, status = _text_label(text, start, delimiter, n, keys, spans)
+                    if status != OK:
+                        return n, n_text, n_slow, status, start, column
+                    byte = text[pos]
                     status = GOOD
-                    low, high, pos, keys[n] = _text_label(text, start, delimiter)
-                    if pos < 0:
-                        return n, n_text, n_slow, OPEN_QUOTE, start, column
-                    if low == high:
-                        return n, n_text, n_slow, NO_LABEL, start, column
-                    spans[n, 0] = low
-                    spans[n, 1] = high
                     labels[n] = np.nan
                     n_text += 1
-                    while text[pos] == _SPACE or text[pos] == _CR or (text[pos] == _TAB and blanks):
-                        pos += 1
-                    byte = text[pos]
-                    if byte != delimiter and byte != _LF and not blanks:
-                        return n, n_text, n_slow, OPEN_QUOTE, start, column
                 else:
                     labels[n] = value
             else:
                 if status == BAD:
-                    byte = text[first]
-                    empty = byte in (delimiter, _LF, _CR)
-                    empty = empty or (quoted and byte == _QUOTE)
+                    empty = text[first] in (delimiter, _LF, _CR)
+                    empty = empty or (quoted and text[first] == _QUOTE)
                     status = MISSING if empty else NOT_A_NUMBER
                     return n, n_text, n_slow, status, start, column
                 if not abs(value) < MAX_FLOAT32:
@@ -228,12 +243,7 @@ def parse_table(
                     return n, n_text, n_slow, INEXACT, start, column
                 rows[n, target] = value + 0.0  # -0.0 becomes 0.0
             if status == SLOW:
-                if n_slow < slow.shape[0]:
-                    slow[n_slow, 0] = n
-                    slow[n_slow, 1] = target
-                    slow[n_slow, 2] = first
-                    slow[n_slow, 3] = stop
-                n_slow += 1
+                n_slow = _note(slow, n_slow, n, target, first, stop)
             if column + 1 < columns:
                 if byte == _LF:
                     return n, n_text, n_slow, TOO_FEW, line, column + 1

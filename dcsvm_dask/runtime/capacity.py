@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.methods.method import Goals, Shape
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.plan import Plan, plan
 from dcsvm_dask.methods.registry import options_of
 from dcsvm_dask.methods.resources import CACHE_SHARE
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.storage.location import Location
 
 MORE_MEMORY = "--memory-limit (or give fewer --workers)"

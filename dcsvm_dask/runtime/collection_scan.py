@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from dask._task_spec import Task, TaskRef
@@ -24,6 +24,7 @@ from dcsvm_dask.data.partition_chunks import (
 from dcsvm_dask.data.partitions import (
     Counts,
     Found,
+    Reader,
     Storing,
     count_values,
     moments_of,
@@ -48,8 +49,20 @@ from dcsvm_dask.storage.rounding import RoundingLoss
 from dcsvm_dask.storage.rows.write import end_rows
 from dcsvm_dask.storage.spool import Column
 
-if TYPE_CHECKING:
-    from dcsvm_dask.runtime.collections import CollectionSource
+
+class Partitions(Protocol):
+    """The partitions of a source, as `dcsvm_dask.runtime.collections.CollectionSource` has them."""
+
+    name: str
+    n_features: int
+    is_sparse: bool
+    collections: tuple[Any, ...]
+    """The rows and, where they are in another one, the labels."""
+    keys: list[tuple[Key, Key | None]]
+    """The keys of each partition of rows and of labels."""
+    sizes: list[int] | None
+    """The rows of each partition; None where they are unknown."""
+    reader: Reader
 
 
 class CollectionScan:
@@ -59,7 +72,7 @@ class CollectionScan:
 
     Parameters
     ----------
-    source : CollectionSource
+    source : Partitions
     computing : Computing
     table : callable
         Returns what reads y, given the name of rows.
@@ -79,7 +92,7 @@ class CollectionScan:
 
     def __init__(
         self,
-        source: CollectionSource,
+        source: Partitions,
         computing: Computing,
         table: Callable[[str], Table],
         statistics: ScalingStatistics | None,
@@ -116,7 +129,7 @@ class CollectionScan:
     def _read(self, report: Report) -> None:
         source, statistics = self.source, self._statistics
         learns, table = statistics.kind in LEARNED, self._table
-        sizes = source.sizes or [None] * len(source.keys)
+        sizes: Sequence[int | None] = source.sizes or [None] * len(source.keys)
         surveys = tasks_of(
             "survey",
             survey_partition,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dcsvm_dask.kernels.kinds import L1_DISTANCE
-from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.registry import BEGUN, options_of
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.runtime.compilation import ANY_ROWS, parts_of_run, steps_of
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.header import read_header

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.methods.method import Goals, Shape
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.registry import options_of
 from dcsvm_dask.methods.search.graph import METHOD, Search
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.runtime.announcer import Message
 from dcsvm_dask.runtime.executors import Executor

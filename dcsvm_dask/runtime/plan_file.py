@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.measured import TYPICAL, Measured
-from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.plan import plan
 from dcsvm_dask.methods.problem import PROBE
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.runtime.announcer import Message
 from dcsvm_dask.runtime.capacity import kept_bytes
 from dcsvm_dask.storage.node import Record

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -143,36 +142,33 @@ def solve_whole(
             return few, values
     checked = QuadraticProgram.of(n, dual, beta, None, equality)
     dual, start = checked.dual, None
-    few_features = None
+    watched = None if callback is None else Watched(callback)
+    patience, by_features = limit, None
     if K is None and max_iter is None and inner == "auto":
         few_features = FewFeatures.of(kernel, X, dual, most_bytes=4.0 * working_size**2)
-    watched = None if callback is None else Watched(callback)
-    by_features: dict[str, Any] = {"equality": equality, "tol": tol, "callback": watched}
-    by_features["threads"] = threads
-    if few_features is not None and few_features.is_quick and n > SMALL:
-        other = few_features.solve(**by_features)
-        if other is not None:
-            return other, values
-        few_features = None
+        if few_features is not None:
+            patience = few_features.patience(min(working_size, n))
+            by_features = partial(
+                few_features.solve, equality=equality, tol=tol, callback=watched, threads=threads
+            )
+            if few_features.is_quick and n > SMALL:
+                found = by_features()
+                if found is not None:
+                    return found, values
+                patience, by_features = limit, None
     has_room = n <= INEXACT_UP_TO and 2 * n**2 <= working_size**2
     if K is None and (n <= SMALL or (has_room and is_inexact(kernel, X, dual, tol))):
         K, more = counted_kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
         values += more
     if beta is not None:
         start = balanced(checked.start, dual) if equality else checked.start
-    size = min(working_size, n)
-    patience = limit if few_features is None else few_features.patience(size)
     if K is not None:
-        how: dict[str, Any] = {"equality": equality, "tol": tol, "inner": inner}
-        how |= {"beta": start, "callback": watched}
-        found = solve_inner(K, dual, max_iter=patience, **how)
-        stopped = found.converged or (watched is not None and watched.stopped)
-        if few_features is not None and found.n_iter >= patience and not stopped:
-            how |= {"beta": found.beta, "gradient": found.gradient, "taken": found.n_iter}
-            other = few_features.solve(after=found, **by_features)
-            found = other or solve_inner(K, dual, max_iter=limit, **how)
+        by_steps = partial(
+            solve_inner, K, dual, equality=equality, tol=tol, inner=inner, callback=watched
+        )
+        found = _by_matrix(by_steps, start, patience, by_features, watched)
         return (finished(K, dual, found, equality=equality) if exact else found), values
-    memory = MatrixMemory(size) if memory is None else memory
+    size = min(working_size, n)
     work = LargeProblem(
         kernel=kernel,
         X=X,
@@ -184,22 +180,54 @@ def solve_whole(
         limit=limit,
         seed=seed,
         threads=threads,
-        memory=memory,
+        memory=MatrixMemory(size) if memory is None else memory,
         callback=watched,
         values=values,
         patience=patience,
     )
-    if may_be_few and n > TRIED_UP_TO and is_worth_trying(n, work.expected_support()):
+    is_tried = may_be_few and n > TRIED_UP_TO
+    tried = on_demand if is_tried and is_worth_trying(n, work.expected_support()) else None
+    return _without_matrix(work, start, blocks, tried, by_features, verify=verify)
+
+
+def _by_matrix(
+    by_steps: Callable[..., Solution],
+    start: Vector | None,
+    patience: int,
+    by_features: Callable[..., Solution | None] | None,
+    watched: Watched | None,
+) -> Solution:
+    """Solve by steps of two variables, or by few features where these take more than `patience`."""
+    found = by_steps(beta=start, max_iter=patience)
+    is_over = found.converged or (watched is not None and watched.stopped)
+    if by_features is None or found.n_iter < patience or is_over:
+        return found
+    return by_features(after=found) or by_steps(
+        beta=found.beta, gradient=found.gradient, taken=found.n_iter, max_iter=NO_LIMIT
+    )
+
+
+def _without_matrix(
+    work: LargeProblem,
+    start: Vector | None,
+    blocks: NDArray[np.integer] | None,
+    on_demand: Callable[[], tuple[Solution | None, int]] | None,
+    by_features: Callable[..., Solution | None] | None,
+    *,
+    verify: bool,
+) -> tuple[Solution, int]:
+    """Solve a large problem, at first on demand where that is tried; count the kernel values."""
+    if on_demand is not None:
         few, values = on_demand()
         work.values += values
         if few is not None:
             return few, work.values
     found = work.solve(start, blocks, verify=verify)
-    if few_features is not None and work.has_lost_patience and not found.converged:
+    if by_features is not None and work.has_lost_patience and not found.converged:
         work.let_go_of_memory()
-        other = few_features.solve(after=found, **by_features)
+        other = by_features(after=found)
         if other is not None:
             return other, work.values
-        work.patience = limit
+        work.patience = NO_LIMIT
         found = work.end(found.beta, found.gradient, verify=verify)
     return found, work.values

@@ -16,9 +16,10 @@ from scipy.spatial.distance import cdist
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.methods.dcsvm import graph as dcsvm_graph
 from dcsvm_dask.methods.dcsvm.graph import dcsvm
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import Graph, Outcome, Stages
-from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import StopRun

@@ -18,9 +18,10 @@ from dcsvm_dask.methods.dcsvm.conquering import is_one_task
 from dcsvm_dask.methods.dcsvm.few_rows import solve_rows
 from dcsvm_dask.methods.dcsvm.graph import dcsvm
 from dcsvm_dask.methods.dcsvm.whole_problem import solve_problem
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import Keep, Outcome, Stage
-from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 
 SETTINGS = Settings(
     kernel=Kernel("rbf", 1.0),

@@ -12,8 +12,8 @@ from dcsvm_dask.methods.cascade.graph import Cascade
 from dcsvm_dask.methods.graph import STEP
 from dcsvm_dask.methods.load import HELPS, helping, makespan
 from dcsvm_dask.methods.measured import Measured, usual_value_seconds
-from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.plan import Plan, plan
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.stage_plan import StagePlan
 from tests.typical import COVTYPE, GOALS, SETTINGS
 

@@ -21,10 +21,10 @@ from dcsvm_dask.methods.dcsvm import conquering
 from dcsvm_dask.methods.dcsvm.stages import arrange_stage
 from dcsvm_dask.methods.forecast import Forecast
 from dcsvm_dask.methods.measured import TYPICAL, Measured, support_share
-from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.plan import disk_bytes, plan
 from dcsvm_dask.methods.probe import expected_working_set, near_share
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.sizes import arrange_parts, level_slots, row_parts, shuffle_shares
 from dcsvm_dask.methods.stage_plan import StagePlan
 from dcsvm_dask.runtime.compilation import parts_of_run, warm_up

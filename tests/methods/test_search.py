@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.plan import Plan, plan
 from dcsvm_dask.methods.search.graph import METHOD, Search, rungs
 from dcsvm_dask.methods.search.held_out import PART_ROWS
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.models.weighted_sample import SAMPLE
 from dcsvm_dask.runtime.capacity import check_memory
 from tests.typical import COVTYPE, GOALS, SETTINGS

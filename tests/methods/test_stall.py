@@ -10,8 +10,10 @@ import pytest
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.methods.cascade.graph import cascade
 from dcsvm_dask.methods.dcd.graph import dcd
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import Outcome
-from dcsvm_dask.methods.method import Goals, Method, Shape
+from dcsvm_dask.methods.method import Method
+from dcsvm_dask.methods.shape import Shape
 from tests.typical import GOALS, SETTINGS
 
 CASES: tuple[Any, ...] = ((cascade, {"leaves": 2}, "check"), (dcd, {}, "descent"))

@@ -21,10 +21,10 @@ from dcsvm_dask.cli import main
 from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.estimators import DCSVC
+from dcsvm_dask.readers.label_array import label_array
 from dcsvm_dask.readers.labels import LabelTable, canonical, choose_classes
 from dcsvm_dask.readers.open import open_source
 from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.predictions import label_array
 from tests.marks import long
 
 

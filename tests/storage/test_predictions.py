@@ -13,9 +13,10 @@ import pytest
 import zarr
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.storage import predictions
+from dcsvm_dask.readers.label_array import label_array
+from dcsvm_dask.storage import prediction_groups
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.predictions import label_array, open_predictions
+from dcsvm_dask.storage.predictions import open_predictions
 
 CODES = np.array([0, 1, 1, 0, 1], np.int32)
 VALUES = np.array([-0.1, 1 / 3, 2e-17, -1e300, 5.0])
@@ -95,14 +96,14 @@ def test_object_stores_get_whole_objects(extension: str, tmp_path: Path) -> None
 def test_an_upload_that_fails_leaves_nothing_that_opens(monkeypatch: pytest.MonkeyPatch) -> None:
     url = "memory://predictions-cut/out.zarr"
     write(url, [-1, 1])
-    copy = predictions._copy
+    copy = prediction_groups._copy
 
     def fail_late(source: Location, target: Location) -> None:
         if target.parent.name == "decision":
             raise OSError("away")
         copy(source, target)
 
-    monkeypatch.setattr(predictions, "_copy", fail_late)
+    monkeypatch.setattr(prediction_groups, "_copy", fail_late)
     with pytest.raises(OSError, match="away"):
         write(url, [-1, 1])
     assert not (Location(url) / "zarr.json").exists()

@@ -12,9 +12,12 @@ from dcsvm_dask.kernels import kernels_with_map
 from dcsvm_dask.methods.approximation import features
 from dcsvm_dask.methods.approximation import linear_svm as linear_machine
 from dcsvm_dask.methods.forecast import Forecast, largest
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import COMMIT, Keep, Layer, Node, Outcome, Stage, Stages, many, single
-from dcsvm_dask.methods.method import Goals, Method, Options, Shape
+from dcsvm_dask.methods.method import Method
+from dcsvm_dask.methods.options import Options
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.methods.stages import merge_stage, scored

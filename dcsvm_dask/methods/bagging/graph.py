@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from dcsvm_dask.checks import check
 from dcsvm_dask.methods.bagging import nodes as bag
 from dcsvm_dask.methods.forecast import Forecast, largest
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import COMMIT, Outcome, Stage, Stages, many, single
-from dcsvm_dask.methods.method import Goals, Method, Options, Shape
+from dcsvm_dask.methods.method import Method
+from dcsvm_dask.methods.options import Options
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.sizes import level_slots
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.methods.stages import merge_stage, scored

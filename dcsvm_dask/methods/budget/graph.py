@@ -8,9 +8,10 @@ from dcsvm_dask.methods.budget import nodes as steps
 from dcsvm_dask.methods.budget.model import model_stage
 from dcsvm_dask.methods.budget.nodes import TABLES, take_tables
 from dcsvm_dask.methods.budget.options import Budgeted, Layout
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import COMMIT, Keep, Outcome, Stage, Stages, many, single
-from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.stages import merge_stage, scored
 from dcsvm_dask.solvers import far_merges
 from dcsvm_dask.storage.stage_id import EPOCHS, StageId

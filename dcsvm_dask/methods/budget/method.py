@@ -7,7 +7,8 @@ from dcsvm_dask.methods.budget.model import model_stage
 from dcsvm_dask.methods.budget.nodes import TABLES
 from dcsvm_dask.methods.budget.options import CHUNK_ROWS, PIECE_BYTES, Budgeted, Layout
 from dcsvm_dask.methods.forecast import Forecast
-from dcsvm_dask.methods.method import Goals, Method
+from dcsvm_dask.methods.goals import Goals
+from dcsvm_dask.methods.method import Method
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.solvers.budget.learner import check_steps

@@ -10,8 +10,9 @@ from typing import Any
 from dcsvm_dask.checks import check
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.methods.linear.options import number_of_svms
-from dcsvm_dask.methods.method import Options, Shape
+from dcsvm_dask.methods.options import Options
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.parameters import parameter
 from dcsvm_dask.solvers import check_merge
 from dcsvm_dask.solvers.budget.merging import MERGE_NAMES

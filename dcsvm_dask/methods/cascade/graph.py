@@ -11,10 +11,13 @@ from dcsvm_dask.methods.cascade import nodes as steps
 from dcsvm_dask.methods.conquer import check as checking
 from dcsvm_dask.methods.conquer.graph import Reached, finish_with
 from dcsvm_dask.methods.forecast import Forecast, largest
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import COMMIT, Keep, Layer, Node, Stage, Stages, many, single
 from dcsvm_dask.methods.load import Load
-from dcsvm_dask.methods.method import Goals, Method, Options, Shape
+from dcsvm_dask.methods.method import Method
+from dcsvm_dask.methods.options import Options
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.sizes import row_parts
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads

@@ -15,7 +15,7 @@ from dcsvm_dask.methods.graph import (
     many,
     single,
 )
-from dcsvm_dask.methods.method import Shape
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stages import scored
 from dcsvm_dask.methods.stall import Stall

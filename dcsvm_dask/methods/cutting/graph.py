@@ -14,10 +14,11 @@ from dcsvm_dask.methods.cutting import parts as steps
 from dcsvm_dask.methods.cutting import whole
 from dcsvm_dask.methods.cutting.commit import commit_round
 from dcsvm_dask.methods.cutting.options import Layout
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import COMMIT, Keep, Layer, Node, Stage, Stages, many, single
 from dcsvm_dask.methods.linear.rounds import rounds
-from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.stall import Stall
 from dcsvm_dask.storage.stage_id import StageId
 

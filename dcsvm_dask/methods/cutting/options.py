@@ -8,8 +8,8 @@ from typing import Any, get_args
 
 from dcsvm_dask.checks import check
 from dcsvm_dask.methods.linear.options import LinearOptions, number_of_svms
-from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.parameters import parameter
 from dcsvm_dask.solvers.cutting import SHARE, Unit
 

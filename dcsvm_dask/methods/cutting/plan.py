@@ -5,8 +5,8 @@ from __future__ import annotations
 from dcsvm_dask.methods.cutting.graph import round_stage
 from dcsvm_dask.methods.cutting.options import MEETINGS, Layout
 from dcsvm_dask.methods.forecast import Forecast, largest
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.linear.model import model_stage
-from dcsvm_dask.methods.method import Goals
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
 
 # Iterations until the gap is a thousandth of the objective, typically: of OCAS in memory, over many

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dcsvm_dask.methods.dcd.graph import VISIT, Layout, round_stage
 from dcsvm_dask.methods.dcd.options import CRAMMER_SINGER
 from dcsvm_dask.methods.forecast import Forecast
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.linear.model import model_stage
-from dcsvm_dask.methods.method import Goals
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
 
 # Visits of each row until the tolerance is met, typically, where C is not large.

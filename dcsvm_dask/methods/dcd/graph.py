@@ -17,11 +17,12 @@ from dcsvm_dask.methods.dcd import free_bias, points
 from dcsvm_dask.methods.dcd import nodes as steps
 from dcsvm_dask.methods.dcd.classes import commit_classes
 from dcsvm_dask.methods.dcd.options import FREE, Descent
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import COMMIT, Keep, Layer, Node, Stage, Stages, single
 from dcsvm_dask.methods.linear.options import number_of_svms
 from dcsvm_dask.methods.linear.rounds import rounds
-from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.stall import Stall
 from dcsvm_dask.storage.stage_id import StageId
 

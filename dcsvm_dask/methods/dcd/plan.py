@@ -12,8 +12,8 @@ from dcsvm_dask.methods.dcd.graph import (
 )
 from dcsvm_dask.methods.dcd.nodes import KEPT, KEPT_BYTES, KEPT_PASSES
 from dcsvm_dask.methods.forecast import Forecast, largest
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.linear.model import model_stage
-from dcsvm_dask.methods.method import Goals
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.tasks import TASKS
 

@@ -9,9 +9,10 @@ from dcsvm_dask.methods.dcsvm.few_rows import few_rows
 from dcsvm_dask.methods.dcsvm.whole_problem import solve_problem
 from dcsvm_dask.methods.decomposition.graph import working_sets
 from dcsvm_dask.methods.decomposition.options import Decomposition
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import Stage, Stages
-from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.sizes import row_parts
 from dcsvm_dask.storage.stage_id import DECOMPOSITION
 

@@ -18,11 +18,11 @@ from dcsvm_dask.methods.conquer.graph import (
 )
 from dcsvm_dask.methods.conquer.point import largest_set
 from dcsvm_dask.methods.graph import Graph, Keep, Layer, Node, Stage
-from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.node import Step
 from dcsvm_dask.methods.problem import Problem, read_problem
 from dcsvm_dask.methods.progress import set_reporter
 from dcsvm_dask.methods.resources import threads
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.stages import probe_stage
 from dcsvm_dask.methods.stall import Stall
 from dcsvm_dask.solvers import (

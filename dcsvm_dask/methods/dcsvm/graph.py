@@ -29,10 +29,11 @@ from dcsvm_dask.methods.dcsvm.stages import (
     partition_stage,
     scored_level,
 )
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import Graph, Outcome, Stages
-from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.problem import ARRANGE, OFFSET, PROBE, informed
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.stages import merge_stage, offset_stage, probe_stage
 from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.stage_id import StageId

@@ -9,10 +9,12 @@ from dcsvm_dask.methods.dcsvm.conquering import is_one_set
 from dcsvm_dask.methods.dcsvm.graph import dcsvm
 from dcsvm_dask.methods.decomposition.method import SETS_KIND
 from dcsvm_dask.methods.forecast import Forecast
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import Stages
 from dcsvm_dask.methods.machines import has_several
-from dcsvm_dask.methods.method import Goals, Method, Shape
+from dcsvm_dask.methods.method import Method
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stage_plan import StagePlan
 from dcsvm_dask.parameters import DEFAULT_METHOD

@@ -19,9 +19,9 @@ from dcsvm_dask.methods.decomposition.moves import moves
 from dcsvm_dask.methods.decomposition.options import Decomposition
 from dcsvm_dask.methods.decomposition.plan import sets_plans, setting_seconds
 from dcsvm_dask.methods.forecast import Forecast, largest
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import COMMIT
 from dcsvm_dask.methods.load import Load
-from dcsvm_dask.methods.method import Goals
 from dcsvm_dask.methods.probe import PROBE_CLUSTERS, SOLVING, SUBSET_ROWS
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads, offset_plan
 from dcsvm_dask.methods.stages import probe_stage

@@ -6,10 +6,11 @@ from typing import Any
 
 from dcsvm_dask.methods import arrange, committee, partition
 from dcsvm_dask.methods.dcsvm import balance, level
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import COMMIT, Graph, Keep, Layer, Stage, many, single
-from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.problem import ARRANGE
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.sizes import (
     PAGES_OF_PIECE,
     arrange_parts,

@@ -17,10 +17,11 @@ from dcsvm_dask.methods.conquer.graph import (
 from dcsvm_dask.methods.decomposition.nodes import commit_sets
 from dcsvm_dask.methods.decomposition.options import Decomposition
 from dcsvm_dask.methods.decomposition.steps import PROGRAM
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import COMMIT, Graph, Stage, Stages, many, single
 from dcsvm_dask.methods.loop import Loop
-from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.sizes import row_parts
 from dcsvm_dask.methods.stages import merge_stage, offset_stage
 from dcsvm_dask.methods.stall import Stall

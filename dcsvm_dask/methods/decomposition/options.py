@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dcsvm_dask.checks import check
-from dcsvm_dask.methods.method import Options
+from dcsvm_dask.methods.options import Options
 from dcsvm_dask.parameters import parameter
 
 

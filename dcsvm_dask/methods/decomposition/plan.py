@@ -9,9 +9,9 @@ from dcsvm_dask.methods.decomposition.graph import scratch_stage, sets_stage
 from dcsvm_dask.methods.decomposition.moves import moves, sets
 from dcsvm_dask.methods.decomposition.options import Decomposition
 from dcsvm_dask.methods.forecast import INDEX, VALUE, VECTOR, Forecast, Need
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import COMMIT, STEP
 from dcsvm_dask.methods.load import Load
-from dcsvm_dask.methods.method import Goals
 from dcsvm_dask.methods.probe import SOLVING
 from dcsvm_dask.methods.sizes import row_parts
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads, offset_plan

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from dcsvm_dask.checks import check
 from dcsvm_dask.kernels import KERNELS
 from dcsvm_dask.methods.forecast import Forecast, largest
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import (
     COMMIT,
     Graph,
@@ -22,8 +23,10 @@ from dcsvm_dask.methods.graph import (
 )
 from dcsvm_dask.methods.greedy import basis as steps
 from dcsvm_dask.methods.greedy import weights as greedy_weights
-from dcsvm_dask.methods.method import Goals, Method, Options, Shape
+from dcsvm_dask.methods.method import Method
+from dcsvm_dask.methods.options import Options
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.methods.stages import merge_stage, scored

@@ -9,8 +9,9 @@ from dcsvm_dask.checks import check
 from dcsvm_dask.kernels import KERNELS
 from dcsvm_dask.kernels.rows import LARGEST_VALUE
 from dcsvm_dask.methods.machines import has_several, machines_for
-from dcsvm_dask.methods.method import Options, Shape
+from dcsvm_dask.methods.options import Options
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.parameters import parameter
 from dcsvm_dask.tasks import Classification, Regression, Task
 

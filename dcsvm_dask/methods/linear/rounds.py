@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import Outcome, Stage, Stages
 from dcsvm_dask.methods.linear.model import model_stage
-from dcsvm_dask.methods.method import Goals, Shape
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.stages import merge_stage, scored
 from dcsvm_dask.methods.stall import Stall
 

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from dcsvm_dask.methods.forecast import Forecast, Need
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import COMMIT, Outcome, Stage, Stages, single
-from dcsvm_dask.methods.method import Goals, Method, Options, Shape
+from dcsvm_dask.methods.method import Method
 from dcsvm_dask.methods.node import Step
 from dcsvm_dask.methods.online import nodes as direct
+from dcsvm_dask.methods.options import Options
 from dcsvm_dask.methods.probe import LEARNED_ROWS
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.methods.stages import merge_stage, probe_stage, scored
 from dcsvm_dask.parameters import parameter

@@ -10,11 +10,14 @@ from dcsvm_dask.checks import check
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import KERNELS, kernels_of_libsvm
 from dcsvm_dask.methods.forecast import Forecast
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import COMMIT, Outcome, Stage, Stages, single
-from dcsvm_dask.methods.method import Goals, Method, Options, Shape
+from dcsvm_dask.methods.method import Method
 from dcsvm_dask.methods.node import Step
+from dcsvm_dask.methods.options import Options
 from dcsvm_dask.methods.reference import nodes as steps
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
 from dcsvm_dask.methods.stages import merge_stage, scored
 from dcsvm_dask.models.svc import require_sklearn

@@ -14,9 +14,10 @@ from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.methods.choice import SEARCH
 from dcsvm_dask.methods.dcsvm.stages import arrange_stage
 from dcsvm_dask.methods.forecast import VECTOR, Forecast, Need
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import COMMIT, Layer, Node, Outcome, Stage, Stages, single
 from dcsvm_dask.methods.load import Load
-from dcsvm_dask.methods.method import Goals, Options, Shape
+from dcsvm_dask.methods.options import Options
 from dcsvm_dask.methods.partition import largest_block
 from dcsvm_dask.methods.problem import ARRANGE
 from dcsvm_dask.methods.search import blocks as search_blocks
@@ -24,6 +25,7 @@ from dcsvm_dask.methods.search import exact as search_exact
 from dcsvm_dask.methods.search import held_out
 from dcsvm_dask.methods.search.held_out import part_rows
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.stage_kind import StageKind
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, of_loads
 from dcsvm_dask.methods.stages import merge_stage

@@ -30,13 +30,8 @@ from dcsvm_dask.readers.preparing.plain_numbers import LEAST_BYTES, PlainNumbers
 from dcsvm_dask.readers.preparing.records import QUOTE, end_of_records
 from dcsvm_dask.readers.preparing.words import tidy
 from dcsvm_dask.readers.source import BLOCK_BYTES, Reading
-from dcsvm_dask.readers.table import (
-    LOOKED_AT,
-    TOO_FEW_REMEDY,
-    TOO_MANY_REMEDY,
-    check_first_line,
-    find_delimiter,
-)
+from dcsvm_dask.readers.table import TOO_FEW_REMEDY, TOO_MANY_REMEDY
+from dcsvm_dask.readers.table_head import LOOKED_AT, check_first_line, find_delimiter
 
 UNCLOSED = "has a cell whose quotation marks do not close"
 BEGINNING = 1 << 18

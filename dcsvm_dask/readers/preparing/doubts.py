@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,12 +16,10 @@ from dcsvm_dask.readers.preparing.cells import (
     hint_for_words,
     is_text,
 )
+from dcsvm_dask.readers.preparing.column_facts import ColumnFacts
 from dcsvm_dask.readers.preparing.dates import are_dates, form_in_words
 from dcsvm_dask.readers.preparing.encoders import DATE, NUMBER, ONE_HOT, ORDINAL, Encoder
 from dcsvm_dask.readers.preparing.words import different
-
-if TYPE_CHECKING:
-    from dcsvm_dask.readers.preparing.learning import ColumnFacts
 
 NA = "NA"
 NA_SHARE = 0.05

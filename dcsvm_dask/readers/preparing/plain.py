@@ -11,7 +11,7 @@ from dcsvm_dask.readers.columns import Expected, column_layout
 from dcsvm_dask.readers.files import read_top
 from dcsvm_dask.readers.parquet import open_parquet
 from dcsvm_dask.readers.preparing.cells import COMMENT, is_number
-from dcsvm_dask.readers.table import read_table_head
+from dcsvm_dask.readers.table_head import read_table_head
 
 LOOKED_AT = 1 << 16
 """Characters at the beginning of a text that are looked at."""

@@ -15,9 +15,9 @@ from dcsvm_dask.readers.extra_lines import (
     names_total,
 )
 from dcsvm_dask.readers.preparing.cells import is_date, is_number, is_text
+from dcsvm_dask.readers.preparing.column_facts import ColumnFacts
 from dcsvm_dask.readers.preparing.csv_tables import CsvTable
 from dcsvm_dask.readers.preparing.encoders import BadCellError
-from dcsvm_dask.readers.preparing.learning import ColumnFacts
 from dcsvm_dask.readers.preparing.raw import RawTable
 
 EMPTY, NO_NUMBER = "is empty", "is not a number"

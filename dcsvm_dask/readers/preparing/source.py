@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected
+from dcsvm_dask.readers.preparing.almost_numbers import HEADER_AGAIN
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.preparing.cells import (
     empty_words,
@@ -22,19 +23,14 @@ from dcsvm_dask.readers.preparing.cells import (
     numbers_of,
 )
 from dcsvm_dask.readers.preparing.choices import Choices
+from dcsvm_dask.readers.preparing.column_facts import ColumnFacts, check_kept
 from dcsvm_dask.readers.preparing.copied import CopiedBatches
 from dcsvm_dask.readers.preparing.csv_tables import CsvTable
 from dcsvm_dask.readers.preparing.doubts import LaterCommas, NaCells, doubts
 from dcsvm_dask.readers.preparing.encoders import NUMBER, BadCellError
 from dcsvm_dask.readers.preparing.label_values import label_values
 from dcsvm_dask.readers.preparing.layout import layout_of, plain_columns
-from dcsvm_dask.readers.preparing.learning import (
-    HEADER_AGAIN,
-    ColumnFacts,
-    check_kept,
-    encoder_of,
-    refuse_unknown,
-)
+from dcsvm_dask.readers.preparing.learning import encoder_of, refuse_unknown
 from dcsvm_dask.readers.preparing.preparation import ColumnPreparation
 from dcsvm_dask.readers.preparing.raw import RawTable
 from dcsvm_dask.readers.preparing.refusals import (

@@ -96,7 +96,7 @@ def solve_greedy(
     C : float or array, shape (n,)
         Weights of the losses, 0 or more.
     most : int
-        Most basis vectors, from 1. 4 n (most + pool + 128) bytes of kernel columns are held,
+        Most basis vectors, from 1. 4 n (most + pool + 128) bytes of kernel columns are kept,
         and a few matrices of 8 most^2 bytes.
     loss : SquaredLoss, default the squared hinge
         Another one, as the squared epsilon-insensitive loss, instead of max(0, 1 - y_i o_i).

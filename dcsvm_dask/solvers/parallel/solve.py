@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -14,7 +15,7 @@ from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.optimality import objective
 from dcsvm_dask.solvers.parallel.choice import ONE_IN
 from dcsvm_dask.solvers.parallel.rule import ParallelRule
-from dcsvm_dask.solvers.parallel.share import Share, ShareRows
+from dcsvm_dask.solvers.parallel.share import Share, ShareRows, Step
 from dcsvm_dask.solvers.parallel.working_set import WorkingSet
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.solution import Solution
@@ -101,10 +102,8 @@ def solve_parallel(
         raise InputError(f"entering is {entering}: give 2 to size rows.")
     n = X.shape[0]
     problem = QuadraticProgram.of(n, dual, beta, None, equality)
-    dual = problem.dual
-    parts = number_of_shares(n) if shares is None else shares
-    borders = [n * part // parts for part in range(parts + 1)]
-    total = None if dual.spare is None else dual.spare + float(np.abs(problem.start).sum())
+    dual, start = problem.dual, problem.start
+    total = None if dual.spare is None else dual.spare + float(np.abs(start).sum())
     rule = ParallelRule(
         kernel=kernel,
         n=n,
@@ -117,44 +116,61 @@ def solve_parallel(
         one_in=one_in,
     )
     f = np.zeros(n)
-    support = np.flatnonzero(problem.start)
+    support = np.flatnonzero(start)
     if len(support):
-        f, _ = kernel_product(kernel, X, X[support], problem.start[support], threads=threads)
+        f, _ = kernel_product(kernel, X, X[support], start[support], threads=threads)
     chosen = WorkingSet.empty(
         max(2, size // 2) if entering is None else entering,
-        float(np.abs(problem.start).sum()),
-        objective(problem.start, dual.gradient(f, problem.start), dual),
+        float(np.abs(start).sum()),
+        objective(start, dual.gradient(f, start), dual),
     )
-    rows, standing = [], []
-    side_by_side = min(threads, parts)
-    each = threads // side_by_side
-    for start, stop in pairwise(borders):
-        mine = slice(start, stop)
-        rows.append(ShareRows(kernel, X[mine], dual[mine], start, cache_bytes=cache_bytes))
-        standing.append(Share(problem.start[mine], f[mine], chosen.entering, dual.spare))
+    parts = number_of_shares(n) if shares is None else shares
+    borders = [n * part // parts for part in range(parts + 1)]
+    spans = [slice(*span) for span in pairwise(borders)]
+    split = _Shares(
+        [ShareRows(kernel, X[at], dual[at], at.start, cache_bytes=cache_bytes) for at in spans],
+        [Share(start[at], f[at], chosen.entering, dual.spare) for at in spans],
+    )
     while True:
-        found = [rule.look(*one) for one in zip(rows, standing, strict=True)]
+        found = [rule.look(*share) for share in split]
         chosen = rule.choose(chosen, rule.merge(found, chosen))
         if chosen.is_done:
             break
-        members = [rule.fetch(*one, chosen) for one in zip(rows, standing, strict=True)]
+        members = [rule.fetch(*share, chosen) for share in split]
         left = None if max_iter is None else max_iter - chosen.iterations
         chosen, step = rule.solve(chosen, members, threads, max_iter=left)
-
-        def advance(part: int, step: object = step) -> None:
-            standing[part] = rule.advance(rows[part], standing[part], step, each)  # type: ignore[arg-type]
-
-        for_each(advance, range(parts), side_by_side)
+        split.advance(rule, step, threads)
         if chosen.is_done or (callback is not None and callback(chosen)):
             break
         if max_iter is not None and chosen.iterations >= max_iter:
             break
-    beta = np.concatenate([one.beta for one in standing])
-    f = np.concatenate([one.f for one in standing])
+    beta = np.concatenate([share.beta for share in split.shares])
+    f = np.concatenate([share.f for share in split.shares])
     if total is not None:
-        dual = dual.with_size(beta, total)
-    gradient = dual.gradient(f, beta)
-    problem.dual = dual
-    solution = problem.solution(beta, gradient, dual.p, chosen.iterations, tol)
+        problem.dual = dual.with_size(beta, total)
+    gradient = problem.dual.gradient(f, beta)
+    solution = problem.solution(beta, gradient, problem.dual.p, chosen.iterations, tol)
     solution.fallbacks = chosen.fallbacks
     return solution, chosen
+
+
+@dataclass(frozen=True, slots=True)
+class _Shares:
+    """The rows of all shares, which stay, and the shares as the last step left them."""
+
+    rows: list[ShareRows]
+    shares: list[Share]
+
+    def __iter__(self) -> Iterator[tuple[ShareRows, Share]]:
+        return zip(self.rows, self.shares, strict=True)
+
+    def advance(self, rule: ParallelRule, step: Step, threads: int) -> None:
+        """Bring all shares up to date with a step, side by side."""
+        side_by_side = min(threads, len(self.rows))
+
+        def advance_one(part: int) -> None:
+            self.shares[part] = rule.advance(
+                self.rows[part], self.shares[part], step, threads // side_by_side
+            )
+
+        for_each(advance_one, range(len(self.rows)), side_by_side)

@@ -20,8 +20,8 @@ from dcsvm_dask.methods.decomposition.options import Decomposition
 from dcsvm_dask.methods.decomposition.plan import held_bytes
 from dcsvm_dask.methods.forecast import Forecast
 from dcsvm_dask.methods.measured import TYPICAL, Measured, usual_value_seconds
-from dcsvm_dask.methods.method import Shape
 from dcsvm_dask.methods.plan import Plan, plan
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.runtime.compilation import parts_of_run, warm_up
 from dcsvm_dask.solvers.parallel import ShareRows
 from dcsvm_dask.tasks import Classification

@@ -16,11 +16,12 @@ from dcsvm_dask import api
 from dcsvm_dask.diagnostics.lines import Lines
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.greedy import basis as steps
 from dcsvm_dask.methods.greedy import graph
-from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.plan import plan
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.runtime.capacity import check_memory
 from dcsvm_dask.runtime.execution import Execution

@@ -12,11 +12,12 @@ from dcsvm_dask.methods.cutting.options import Layout
 from dcsvm_dask.methods.dcd.graph import VISIT
 from dcsvm_dask.methods.dcd.plan import READ_PER_SECOND, ROUNDS, VALUE_SECONDS
 from dcsvm_dask.methods.forecast import Forecast
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.measured import TYPICAL
-from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.plan import plan
 from dcsvm_dask.methods.registry import METHODS
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 
 GOALS = Goals(tol=1e-3, stop_at=0, max_rounds=1000, committee=False)
 # Rows of CSR: a value and its column, and where each row begins.

@@ -19,8 +19,8 @@ from dcsvm_dask.readers.labels import LabelTable
 from dcsvm_dask.readers.open import open_source
 from dcsvm_dask.readers.preparing import csv_tables
 from dcsvm_dask.readers.preparing.choices import Choices
+from dcsvm_dask.readers.preparing.column_facts import ColumnFacts
 from dcsvm_dask.readers.preparing.features import Features, joined
-from dcsvm_dask.readers.preparing.learning import ColumnFacts
 from dcsvm_dask.readers.preparing.records import end_of_records
 from dcsvm_dask.readers.preparing.source import PreparedSource
 from dcsvm_dask.readers.preparing.words import tidy

@@ -11,7 +11,7 @@ from typing import Any
 from dcsvm_dask.diagnostics.status import LONGEST_PAUSE, read_nodes, status
 from dcsvm_dask.diagnostics.summary import is_exact
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.methods.method import Options
+from dcsvm_dask.methods.options import Options
 from dcsvm_dask.methods.registry import options_of
 from dcsvm_dask.runtime.journal import read_journal
 from dcsvm_dask.runtime.plan_file import PLAN

@@ -10,16 +10,17 @@ from dcsvm_dask.methods.dcsvm.estimate import ESTIMATE_ROWS
 from dcsvm_dask.methods.dcsvm.plan import level_plans
 from dcsvm_dask.methods.dcsvm.stages import arrange_stage, bottom_stage, level_stage, scored_level
 from dcsvm_dask.methods.forecast import Forecast, Need, largest
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import COMMIT, Layer, Node, Outcome, Stage, Stages, single
 from dcsvm_dask.methods.load import Load
 from dcsvm_dask.methods.machines import AnyMachine, machines_for, scheme_of_run
 from dcsvm_dask.methods.measured import Measured
-from dcsvm_dask.methods.method import Goals, Shape
 from dcsvm_dask.methods.offset import LEAST_OF_CLASS, SUBSET
 from dcsvm_dask.methods.probe import PROBE_CLUSTERS
 from dcsvm_dask.methods.problem import ARRANGE, OFFSET, PROBE
 from dcsvm_dask.methods.regime import is_sparse_in_support
 from dcsvm_dask.methods.settings import Settings
+from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan, offset_plan
 from dcsvm_dask.methods.stages import merge_stage, probe_stage, scored
 from dcsvm_dask.solvers import Output
