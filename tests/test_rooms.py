@@ -17,6 +17,7 @@ ROOMS = (
     "errors",
     "checks",
     "compiled",
+    "lazy",
     "parameters",
     "spelling",
     "versions",

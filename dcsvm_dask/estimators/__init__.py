@@ -5,9 +5,10 @@ They need scikit-learn, the extra ``sklearn``. Nothing is solved here: that is `
 
 from __future__ import annotations
 
-from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dcsvm_dask.lazy import on_first_use
 
 if find_spec("sklearn") is None:
     raise ModuleNotFoundError(
@@ -37,6 +38,35 @@ if TYPE_CHECKING:
     from dcsvm_dask.estimators.search import DCSVMSearchCV
     from dcsvm_dask.estimators.svc import DCSVC
     from dcsvm_dask.estimators.svr import DCSVR
+else:
+    # Most programs use one of them.
+    __getattr__, __dir__ = on_first_use(
+        __name__,
+        {
+            "budgeted_svc": ("BudgetedSVC",),
+            "budgeted_svr": ("BudgetedSVR",),
+            "libsvm": ("to_libsvm",),
+            "linear": ("LinearDCSVC",),
+            "linear_svr": ("LinearDCSVR",),
+            "methods": (
+                "BaggingSVC",
+                "CascadeSVC",
+                "FourierSVC",
+                "GreedySVC",
+                "LtpuSVC",
+                "NystromSVC",
+                "OnlineSVC",
+            ),
+            "nu_svc": ("DCNuSVC",),
+            "nu_svr": ("DCNuSVR",),
+            "one_class": ("DCOneClassSVM",),
+            "onnx": ("to_onnx",),
+            "quantile_svr": ("DCQuantileSVR",),
+            "search": ("DCSVMSearchCV",),
+            "svc": ("DCSVC",),
+            "svr": ("DCSVR",),
+        },
+    )
 
 __all__ = [
     "DCSVC",
@@ -60,40 +90,3 @@ __all__ = [
     "to_libsvm",
     "to_onnx",
 ]
-
-_FILES = {
-    "budgeted_svc": ("BudgetedSVC",),
-    "budgeted_svr": ("BudgetedSVR",),
-    "libsvm": ("to_libsvm",),
-    "linear": ("LinearDCSVC",),
-    "linear_svr": ("LinearDCSVR",),
-    "methods": (
-        "BaggingSVC",
-        "CascadeSVC",
-        "FourierSVC",
-        "GreedySVC",
-        "LtpuSVC",
-        "NystromSVC",
-        "OnlineSVC",
-    ),
-    "nu_svc": ("DCNuSVC",),
-    "nu_svr": ("DCNuSVR",),
-    "one_class": ("DCOneClassSVM",),
-    "onnx": ("to_onnx",),
-    "quantile_svr": ("DCQuantileSVR",),
-    "search": ("DCSVMSearchCV",),
-    "svc": ("DCSVC",),
-    "svr": ("DCSVR",),
-}
-
-
-def __getattr__(name: str) -> Any:
-    # Imported on first use: most programs use one estimator.
-    for file, names in _FILES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{file}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
