@@ -51,27 +51,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "DCSVC",
-    "DCSVR",
-    "BaggingSVC",
-    "BudgetedSVC",
-    "BudgetedSVR",
     "Callback",
-    "CascadeSVC",
-    "DCNuSVC",
-    "DCNuSVR",
-    "DCOneClassSVM",
-    "DCQuantileSVR",
-    "DCSVMSearchCV",
     "EasyRun",
     "Execution",
-    "FourierSVC",
-    "GreedySVC",
-    "LinearDCSVC",
-    "LinearDCSVR",
-    "LtpuSVC",
-    "NystromSVC",
-    "OnlineSVC",
     "Run",
     "StageDone",
     "StopRun",
@@ -84,10 +66,31 @@ __all__ = [
     "resume",
     "run_pipeline",
     "search",
-    "to_libsvm",
-    "to_onnx",
     "train",
     "train_or_resume",
+]
+_API = frozenset(__all__)
+__all__ += [
+    "DCSVC",
+    "DCSVR",
+    "BaggingSVC",
+    "BudgetedSVC",
+    "BudgetedSVR",
+    "CascadeSVC",
+    "DCNuSVC",
+    "DCNuSVR",
+    "DCOneClassSVM",
+    "DCQuantileSVR",
+    "DCSVMSearchCV",
+    "FourierSVC",
+    "GreedySVC",
+    "LinearDCSVC",
+    "LinearDCSVR",
+    "LtpuSVC",
+    "NystromSVC",
+    "OnlineSVC",
+    "to_libsvm",
+    "to_onnx",
 ]
 
 
@@ -95,10 +98,8 @@ def __getattr__(name: str) -> Any:
     # Imported on first use, so that the command and `import dcsvm_dask` start fast.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    room = importlib.import_module(f"{__name__}.api")
-    if name not in room.__all__:
-        room = importlib.import_module(f"{__name__}.estimators")
-    return getattr(room, name)
+    room = "api" if name in _API else "estimators"
+    return getattr(importlib.import_module(f"{__name__}.{room}"), name)
 
 
 def __dir__() -> list[str]:

@@ -1,8 +1,8 @@
 """Numba's decorator for this package: one cache of compiled code for commands, Python and workers.
 
 Numba looks at the file of a function only, not at those of the functions that it calls, and so
-takes old code after a change elsewhere. The cache of this package is a folder for each state of its
-sources.
+takes old code after a change elsewhere. The cache of this package is a folder for each state of the
+sources that compiled code is made from.
 """
 
 from __future__ import annotations
@@ -16,6 +16,20 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent
 SETTING = "NUMBA_CACHE_DIR"
+NOT_COMPILED = frozenset(
+    {
+        "api",
+        "cli",
+        "demo",
+        "diagnostics",
+        "estimators",
+        "methods",
+        "pipeline",
+        "prediction",
+        "runtime",
+    }
+)
+"""Rooms that compiled code neither lives in nor imports."""
 
 
 def njit(**flags: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -54,11 +68,19 @@ def own_cache() -> Path:
 
 
 def sources_digest() -> str:
-    """Return a short hash of the package's sources."""
+    """Return a short hash of the sources that compiled code is made from.
+
+    Every program that computes waits for it, so the other half of the files are not read.
+    """
     digest = hashlib.sha256()
-    for path in sources():
-        digest.update(path.relative_to(ROOT).as_posix().encode())
-        digest.update(path.read_bytes())
+    for folder, folders, files in os.walk(ROOT):
+        above = folder == str(ROOT)
+        folders[:] = sorted(one for one in folders if not (above and one in NOT_COMPILED))
+        for name in sorted(file for file in files if file.endswith(".py")):
+            path = os.path.join(folder, name)  # noqa: PTH118 (twice as fast as pathlib's)
+            digest.update(path[len(str(ROOT)) :].replace(os.sep, "/").encode())
+            with open(path, "rb") as file:  # noqa: PTH123
+                digest.update(file.read())
     return digest.hexdigest()[:16]
 
 

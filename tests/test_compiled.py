@@ -47,3 +47,10 @@ def test_a_cache_that_cannot_be_written_is_left_to_numba(
     compiled.usable_cache.cache_clear()
     assert compiled.usable_cache() == ""
     compiled.usable_cache.cache_clear()
+
+
+def test_rooms_whose_sources_do_not_count_compile_nothing() -> None:
+    assert {path.name for path in compiled.ROOT.iterdir()} >= compiled.NOT_COMPILED
+    for path in compiled.sources():
+        if path.relative_to(compiled.ROOT).parts[0] in compiled.NOT_COMPILED:
+            assert "njit" not in path.read_text(), path

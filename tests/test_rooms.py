@@ -18,6 +18,7 @@ ROOMS = (
     "errors",
     "checks",
     "compiled",
+    "lazy",
     "parameters",
     "spelling",
     "versions",

@@ -20,7 +20,7 @@ from dcsvm_dask.pipeline.data_checks import check_varying
 from dcsvm_dask.pipeline.rounds import Scored, choose, edges, training_seconds
 from dcsvm_dask.pipeline.searching import scoring_of
 from dcsvm_dask.pipeline.training import Training
-from dcsvm_dask.readers.frames import is_frame
+from dcsvm_dask.readers.frame_checks import is_frame
 from dcsvm_dask.readers.open import find_format, source_parts
 from dcsvm_dask.readers.preparing.choices import AUTO
 from dcsvm_dask.runtime.announcer import Announcer

@@ -16,7 +16,8 @@ from dcsvm_dask.data.write import stored_blocks
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels.rows import Rows, largest_value
 from dcsvm_dask.readers.columns import Expected
-from dcsvm_dask.readers.frames import is_frame, memory_source
+from dcsvm_dask.readers.frame_checks import is_frame
+from dcsvm_dask.readers.frames import memory_source
 from dcsvm_dask.readers.labels import Label, LabelTable
 from dcsvm_dask.readers.source import Source
 from dcsvm_dask.readers.statistics import Moments, Ranges, moments

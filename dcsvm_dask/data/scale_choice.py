@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from dcsvm_dask.readers.frames import is_frame
+from dcsvm_dask.readers.frame_checks import is_frame
 from dcsvm_dask.readers.scaling import AUTO
 from dcsvm_dask.storage.dataset_commit import is_data_set
 from dcsvm_dask.storage.location import Location

@@ -13,7 +13,8 @@ from scipy import sparse
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected, match_names
-from dcsvm_dask.readers.frames import is_frame, memory_source
+from dcsvm_dask.readers.frame_checks import is_frame
+from dcsvm_dask.readers.frames import memory_source
 from dcsvm_dask.readers.label_array import label_array
 from dcsvm_dask.readers.open import open_source, source_parts
 from dcsvm_dask.readers.preparing.choices import Choices

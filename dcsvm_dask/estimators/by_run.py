@@ -15,7 +15,6 @@ from dcsvm_dask.estimators import checking, costs, given_rows
 from dcsvm_dask.estimators.deciding import decided
 from dcsvm_dask.estimators.fit_tasks import (
     FitTasks,
-    StageTasks,
     TellsCallbacks,
     sets_up_callbacks,
 )
@@ -25,6 +24,7 @@ from dcsvm_dask.estimators.runs import (
     trained,
     training_parameters,
 )
+from dcsvm_dask.estimators.stage_tasks import StageTasks
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.estimators.with_client import WithClient
 from dcsvm_dask.kernels import Rows

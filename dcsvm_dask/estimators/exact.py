@@ -7,11 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.estimators.runs import reached
 from dcsvm_dask.estimators.variables import Variables
-from dcsvm_dask.methods.dcsvm.classes.machines import NAMES
 from dcsvm_dask.solvers import SolvedMachine, coefficient_rows, scheme_of
-from dcsvm_dask.storage.run import RunFolder
 
 Vector = NDArray[np.float64]
 
@@ -79,36 +76,4 @@ def of_machines(
         np.array([one.violation for one in solutions]),
         np.array([one.n_iter for one in solutions], dtype=np.int64),
         [bool(one.converged) for one in solutions],
-    )
-
-
-def of_run(run: RunFolder, codes: NDArray[np.int32], tol: float) -> Exact:
-    """Return the coefficients and measures of the exact model of a run.
-
-    Parameters
-    ----------
-    run : RunFolder
-    codes : ndarray, shape (n,), int32
-        Classes of the run's rows.
-    tol : float
-
-    Returns
-    -------
-    Exact
-    """
-    _, node, model = reached(run)
-    alpha, record = node.read("alpha"), node.record
-    if not model.is_single:
-        coef, bias, each = alpha, model.bias[0], record[f"of_{NAMES[model.scheme.name]}"]
-    else:
-        # Of two classes a run has the second one positive.
-        coef, bias = np.where(codes == 0, alpha, -alpha), -model.bias[0]
-        each = {"objective": [record["objective"]], "violation": [record["violation"]]}
-    return Exact(
-        coef,
-        bias,
-        np.array(each["objective"]),
-        np.array(each["violation"]),
-        np.array(each.get("iterations", [1]), dtype=np.int64),
-        [violation <= tol for violation in each["violation"]],
     )

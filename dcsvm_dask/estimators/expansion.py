@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import checking, expansion_runs, given_rows
+from dcsvm_dask.estimators import checking, given_rows
 from dcsvm_dask.estimators.deciding import decided
 from dcsvm_dask.estimators.fit_tasks import TellsCallbacks
 from dcsvm_dask.estimators.in_memory import working_size
@@ -98,9 +99,11 @@ class KernelExpansion(WithRun, TellsCallbacks, BaseEstimator):
     takes_kernel_values = True
     """Whether kernels may be precomputed, and callables."""
 
-    @classmethod
-    def _of_run(cls, run: Any) -> Any:
-        return expansion_runs.restored(cls, run)
+    @staticmethod
+    def _runs() -> ModuleType:
+        from dcsvm_dask.estimators import expansion_runs
+
+        return expansion_runs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

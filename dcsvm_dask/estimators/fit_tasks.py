@@ -10,9 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from dcsvm_dask.runtime.callbacks import Callback, StopRun
-from dcsvm_dask.runtime.events import StageBegins, StageDone
-
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -102,21 +99,3 @@ class FitTasks:
             self._fit.call_on_fit_task_end(
                 estimator=self._estimator, **self._about, reconstruction_attributes={}
             )
-
-
-class StageTasks(Callback):
-    """Tells of a run's stages as the tasks of a fit; who wants to stop gets the model so far."""
-
-    def __init__(self, tasks: FitTasks) -> None:
-        self._tasks, self._begun = tasks, dict[str, Any]()
-
-    def on_stage(self, event: StageBegins) -> None:
-        """A stage begins."""
-        self._begun[event.stage] = self._tasks.begin(event.stage)
-
-    def on_commit(self, event: StageDone) -> None:
-        """A stage is committed."""
-        if event.stage not in self._begun:  # it was already, before a resume
-            self._begun[event.stage] = self._tasks.begin(event.stage)
-        if self._tasks.end(self._begun.pop(event.stage)):
-            raise StopRun("a callback of the estimator asked for it")

@@ -16,8 +16,7 @@ from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.estimators.known_kernel import KnownRows, is_known, known_rows
 from dcsvm_dask.estimators.warned import callers_level
 from dcsvm_dask.kernels import Rows
-from dcsvm_dask.readers.frames import is_frame, warn_of_order
-from dcsvm_dask.readers.targets import MOST_TARGET
+from dcsvm_dask.readers.frame_checks import is_frame, warn_of_order
 from dcsvm_dask.runtime.clients import (
     check_client,
     default_client,
@@ -25,6 +24,7 @@ from dcsvm_dask.runtime.clients import (
     is_collection,
 )
 from dcsvm_dask.storage.rounding import RoundingLoss
+from dcsvm_dask.tasks.units import MOST_TARGET
 
 
 def training_rows(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.int32]]:

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, Self
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.checks import check
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import checking, costs, given_rows, svc_runs, warned
+from dcsvm_dask.estimators import checking, costs, given_rows, warned
 from dcsvm_dask.estimators.chain import Chain
 from dcsvm_dask.estimators.exact import Exact
 from dcsvm_dask.estimators.expansion import solver_words
@@ -47,8 +48,10 @@ from dcsvm_dask.solvers import (
 )
 from dcsvm_dask.solvers.machines import at_a_time, for_each_machine, matrix_bytes
 from dcsvm_dask.solvers.whole import SMALL
-from dcsvm_dask.storage.node import Record
 from dcsvm_dask.tasks import NuClassification, check_nu
+
+if TYPE_CHECKING:
+    from dcsvm_dask.storage.node import Record
 
 Vector = NDArray[np.float64]
 
@@ -205,7 +208,7 @@ coef_, n_iter_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         about = None if sample_weight is None else {"sample_weight": sample_weight}
         tasks = FitTasks(self, given, y, None if divided else len(machines), about)
         if divided:
-            svc_runs.fit(self, kernel, X, codes, weights, tasks)
+            self._runs().fit(self, kernel, X, codes, weights, tasks)
         else:
             stored = solved_rows(X)
             variables = variables_of(stored, codes, whole, kernel)
@@ -316,9 +319,11 @@ coef_, n_iter_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
 
         return calibrated(self, kernel, X, codes, variables, solve)
 
-    @classmethod
-    def _of_run(cls, run: Any) -> Any:
-        return svc_runs.restored(cls, run)
+    @staticmethod
+    def _runs() -> ModuleType:
+        from dcsvm_dask.estimators import svc_runs
+
+        return svc_runs
 
     def _learn_of_run(self, record: Record | None) -> None:
         if record is not None:

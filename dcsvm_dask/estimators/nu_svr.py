@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,10 @@ from dcsvm_dask.estimators.in_memory import start_blocks
 from dcsvm_dask.estimators.regressors import KernelRegressor
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.solvers import Solution, solve_nu
-from dcsvm_dask.storage.node import Record
 from dcsvm_dask.tasks import NuRegression, check_nu
+
+if TYPE_CHECKING:
+    from dcsvm_dask.storage.node import Record
 
 Vector = NDArray[np.float64]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import OutlierMixin
 
-from dcsvm_dask.estimators import checking, costs, expansion_runs, given_rows, warned
+from dcsvm_dask.estimators import checking, costs, given_rows, warned
 from dcsvm_dask.estimators.chain import Chain
 from dcsvm_dask.estimators.expansion import KernelExpansion, solver_words
 from dcsvm_dask.estimators.fit_lines import FitLines
@@ -21,8 +21,10 @@ from dcsvm_dask.estimators.run_parameters import trains_run
 from dcsvm_dask.estimators.variables import solved_rows, variables_of
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.solvers import solve_nu
-from dcsvm_dask.storage.node import Record
 from dcsvm_dask.tasks import OneClass, check_nu
+
+if TYPE_CHECKING:
+    from dcsvm_dask.storage.node import Record
 
 Vector = NDArray[np.float64]
 
@@ -154,7 +156,7 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         tasks = FitTasks(self, given, None, None if divided else 1, about)
         if divided:
             weights = costs.weights_of(X, sample_weight)
-            expansion_runs.fit(self, kernel, X, None, weights, tasks)
+            self._runs().fit(self, kernel, X, None, weights, tasks)
             self._kernel, self.shape_fit_ = kernel, X.shape
             tasks.done()
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +14,11 @@ from dcsvm_dask.estimators.task_regressor import TaskRegressor
 from dcsvm_dask.estimators.variables import Variables
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.solvers import Solution
-from dcsvm_dask.storage.node import Record
 from dcsvm_dask.tasks import Quantile, checked_quantiles, crossing, is_several
 from dcsvm_dask.tasks.units import Units
+
+if TYPE_CHECKING:
+    from dcsvm_dask.storage.node import Record
 
 Vector = NDArray[np.float64]
 

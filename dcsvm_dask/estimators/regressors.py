@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import RegressorMixin
 
-from dcsvm_dask.estimators import checking, costs, expansion_runs, given_rows, warned
+from dcsvm_dask.estimators import checking, costs, given_rows, warned
 from dcsvm_dask.estimators.chain import Chain
 from dcsvm_dask.estimators.expansion import KernelExpansion, dense, of_rows, solver_words
 from dcsvm_dask.estimators.fit_lines import FitLines
@@ -178,7 +178,7 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         divided = not alone and trains_run(self)
         tasks = FitTasks(self, given, y, None if divided else len(members), about)
         if divided:
-            expansion_runs.fit(self, kernel, X, targets, weights, tasks)
+            self._runs().fit(self, kernel, X, targets, weights, tasks)
             self._kernel, self.shape_fit_ = kernel, X.shape
             tasks.done()
             return

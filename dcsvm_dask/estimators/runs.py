@@ -17,7 +17,8 @@ from dcsvm_dask.api.or_resuming import differences, in_words
 from dcsvm_dask.api.warned import narrow_left_to_caller
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking, given_rows
-from dcsvm_dask.estimators.fit_tasks import FitTasks, StageTasks
+from dcsvm_dask.estimators.fit_tasks import FitTasks
+from dcsvm_dask.estimators.stage_tasks import StageTasks
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods.choice import Choice, choose_model, reached_model
 from dcsvm_dask.methods.predict import load_model
@@ -25,7 +26,7 @@ from dcsvm_dask.methods.registry import approximation
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.pipeline.training import Training
-from dcsvm_dask.readers import ArraySource
+from dcsvm_dask.readers.source import ArraySource
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location

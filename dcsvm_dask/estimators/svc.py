@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import checking, costs, given_rows, in_memory, svc_runs, warned
+from dcsvm_dask.estimators import checking, costs, given_rows, in_memory, warned
 from dcsvm_dask.estimators.exact import of_machines
 from dcsvm_dask.estimators.fit_lines import FitLines
 from dcsvm_dask.estimators.fit_tasks import FitTasks, TellsCallbacks, sets_up_callbacks
@@ -279,7 +280,7 @@ class DCSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
         about = None if sample_weight is None else {"sample_weight": sample_weight}
         tasks = FitTasks(self, given, y, count, about)
         if divided:
-            svc_runs.fit(self, kernel, X, codes, costs.weights_of(X, sample_weight), tasks)
+            self._runs().fit(self, kernel, X, codes, costs.weights_of(X, sample_weight), tasks)
         else:
             alpha = None if start is None else gathered(start, variables)
             lines = FitLines(verbosity(self.verbose), len(machines_of(n_classes, self._scheme)))
@@ -302,9 +303,11 @@ class DCSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
         self._kernel, self.shape_fit_ = kernel, X.shape
         tasks.done()
 
-    @classmethod
-    def _of_run(cls, run: Any) -> Any:
-        return svc_runs.restored(cls, run)
+    @staticmethod
+    def _runs() -> ModuleType:
+        from dcsvm_dask.estimators import svc_runs
+
+        return svc_runs
 
     def _task(self) -> Classification:
         return Classification(checking.is_squared(self.loss, LOSSES))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators.early import learn_early
-from dcsvm_dask.estimators.exact import of_run
+from dcsvm_dask.estimators.exact import Exact
 from dcsvm_dask.estimators.fit_tasks import FitTasks
 from dcsvm_dask.estimators.restoring import opened, with_parameters
 from dcsvm_dask.estimators.runs import (
@@ -21,6 +21,7 @@ from dcsvm_dask.estimators.runs import (
     trained_as_asked,
 )
 from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.methods.dcsvm.classes.machines import NAMES
 from dcsvm_dask.readers.label_array import label_array
 from dcsvm_dask.storage.run import RunFolder
 
@@ -75,11 +76,43 @@ def take_over(
     if choice.level:
         learn_early(estimator, model, choice.level)
         return
-    found = of_run(run, codes[rows], estimator.tol)
+    found = _exact(run, codes[rows], estimator.tol)
     coef = np.zeros((len(found.coef), len(codes)))
     coef[:, rows] = found.coef
     estimator._learn(replace(found, coef=coef), codes, take)
     estimator._learn_of_run(node.record)
+
+
+def _exact(run: RunFolder, codes: NDArray[np.int32], tol: float) -> Exact:
+    """Return the coefficients and measures of the exact model of a run.
+
+    Parameters
+    ----------
+    run : RunFolder
+    codes : ndarray, shape (n,), int32
+        Classes of the run's rows.
+    tol : float
+
+    Returns
+    -------
+    Exact
+    """
+    _, node, model = reached(run)
+    alpha, record = node.read("alpha"), node.record
+    if not model.is_single:
+        coef, bias, each = alpha, model.bias[0], record[f"of_{NAMES[model.scheme.name]}"]
+    else:
+        # Of two classes a run has the second one positive.
+        coef, bias = np.where(codes == 0, alpha, -alpha), -model.bias[0]
+        each = {"objective": [record["objective"]], "violation": [record["violation"]]}
+    return Exact(
+        coef,
+        bias,
+        np.array(each["objective"]),
+        np.array(each["violation"]),
+        np.array(each.get("iterations", [1]), dtype=np.int64),
+        [violation <= tol for violation in each["violation"]],
+    )
 
 
 def restored(kind: type[Any], run: Any) -> Any:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dcsvm_dask.estimators.with_client import WithClient
 from dcsvm_dask.models.model import Model
-from dcsvm_dask.storage.node import Record
+
+if TYPE_CHECKING:
+    from dcsvm_dask.storage.node import Record
 
 
 class WithRun(WithClient):
@@ -46,12 +49,16 @@ class WithRun(WithClient):
         InputError
             If there is no such run, it has no model yet, or is of another method or task.
         """
-        made: Self = cls._of_run(run)
+        made: Self = cls._runs().restored(cls, run)
         return made
 
-    @classmethod
-    def _of_run(cls, run: Any) -> Any:
-        """Return what `from_run` does."""
+    @staticmethod
+    def _runs() -> ModuleType:
+        """Import the module with ``fit`` and ``restored``, which train and read runs.
+
+        It is imported where a run begins: a fit in memory needs neither Zarr nor graphs, whose
+        import takes longer than such a fit.
+        """
         raise NotImplementedError
 
     def _learn_of_run(self, record: Record | None) -> None:

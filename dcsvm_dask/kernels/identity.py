@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels.kernel import Kernel
+from dcsvm_dask.kernels.kinds import L1_DISTANCE
 from dcsvm_dask.kernels.matrix import kernel_matrix
-from dcsvm_dask.kernels.rows import Rows
+from dcsvm_dask.kernels.rows import Rows, is_sparse
 
 COLUMNS = 64
 """Columns of the kernel matrix that are looked at."""
@@ -47,9 +48,25 @@ def is_identity(kernel: Kernel, X: Rows) -> bool:
         return False
     columns = spread_rows(X.shape[0], COLUMNS)
     few = columns[:: max(1, len(columns) // FEW_COLUMNS)]
-    if (1.0 - _alone(kernel, X, few)) * len(few) > (1.0 - MOST) * len(columns):
+    most = (1.0 - MOST) * len(columns)
+    if not is_sparse(X) and _seen(kernel, X[few]) > most:
+        return False
+    if (1.0 - _alone(kernel, X, few)) * len(few) > most:
         return False
     return _alone(kernel, X, columns) >= MOST
+
+
+def _seen(kernel: Kernel, X: NDArray[np.float32]) -> int:
+    """Return how many of some dense rows see another one of them.
+
+    It is a tenth of the time of `_alone`, and mostly enough where all rows see each other.
+    """
+    rows = X.astype(np.float64)
+    apart = np.abs(rows[:, None] - rows)
+    is_sum = kernel.kind.argument == L1_DISTANCE
+    with np.errstate(over="ignore"):  # of gamma times a distance
+        K = kernel.value((apart if is_sum else apart**2).sum(axis=-1))
+    return int(np.count_nonzero(((K > NOTHING) & (K < SAME_ROW)).any(axis=0)))
 
 
 def _alone(kernel: Kernel, X: Rows, columns: NDArray[np.int64]) -> float:

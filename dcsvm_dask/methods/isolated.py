@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows, is_identity, spread_rows
-from dcsvm_dask.methods.problem import Problem
-from dcsvm_dask.storage.node import Record
+
+if TYPE_CHECKING:
+    from dcsvm_dask.methods.problem import Problem
+    from dcsvm_dask.storage.node import Record
 
 ROWS, MORE_ROWS = 2048, 65_536
 """Rows that are looked at first, and where they are isolated; samples, where there are more."""

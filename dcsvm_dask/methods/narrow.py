@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dcsvm_dask.storage.node import Record
 from dcsvm_dask.tasks import Task
+
+if TYPE_CHECKING:
+    from dcsvm_dask.storage.node import Record
 
 
 def margins_of(record: Record, task: Task) -> list[float]:

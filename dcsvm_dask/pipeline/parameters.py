@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from dcsvm_dask.parameters import DEFAULT_METHOD, check_parameter, described, parameter
+from dcsvm_dask.parameters import (
+    DEFAULT_METHOD,
+    Described,
+    check_parameter,
+    described,
+    parameter,
+)
 
 LEVEL_TOL = 1e-2
 DEFAULT_INNER = "auto"
@@ -115,5 +122,11 @@ def check_value(name: str, value: Any) -> None:
     InputError
         If it has another type or is outside its range.
     """
-    (found,) = (one for one in described(TrainingParameters) if one[0].name == name)
-    check_parameter(name, str(found[0].type), value, found[1])
+    kind, about = _every()[name]
+    check_parameter(name, kind, value, about)
+
+
+@cache
+def _every() -> dict[str, tuple[str, Described]]:
+    """Return the type of each parameter of a training and its description, by its name."""
+    return {one.name: (str(one.type), about) for one, about in described(TrainingParameters)}

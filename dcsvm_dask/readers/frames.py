@@ -1,19 +1,19 @@
 """Data frames of pandas and Polars as sources of dense rows with names of columns.
 
-Neither library is imported: frames are recognised by their attributes.
+Neither library is imported: frames are recognised by their attributes, see `frame_checks`.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.errors import DcsvmWarning, InputError
+from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import NO_LABEL, Expected, column_layout, kept_columns
+from dcsvm_dask.readers.frame_checks import is_frame, is_numeric, is_of_pandas, warn_of_order
 from dcsvm_dask.readers.preparing.choices import Choices
 from dcsvm_dask.readers.preparing.memory_tables import FrameTable
 from dcsvm_dask.readers.preparing.source import PreparedSource
@@ -98,7 +98,7 @@ class FrameSource:
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks in order."""
         for start, stop in spans(self._n, 4 * len(self._features)):
-            part = self.frame.iloc[start:stop] if _of_pandas(self.frame) else None
+            part = self.frame.iloc[start:stop] if is_of_pandas(self.frame) else None
             if part is None:
                 part = self.frame.slice(start, stop - start)
             rows = np.empty((stop - start, len(self._features)))
@@ -115,7 +115,7 @@ class FrameSource:
             raise InputError(f"{self.name}: the column {column!r} must be numeric, got {kind}")
 
     def _labels(self, series: Any, start: int) -> NDArray[Any]:
-        missing = np.asarray(series.isna() if _of_pandas(series) else series.is_null())
+        missing = np.asarray(series.isna() if is_of_pandas(series) else series.is_null())
         if missing.any():
             row = start + int(np.flatnonzero(missing)[0])
             raise InputError(f"{self.name}: row {row} (counted from 0) has no label")
@@ -125,13 +125,6 @@ class FrameSource:
         ):  # objects, not an array as wide as the longest label
             return np.array([str(value) for value in values], dtype=object)
         return np.array(values)
-
-
-def is_frame(X: Any) -> bool:
-    """Return whether an object is a data frame of pandas or Polars, by its attributes."""
-    kind = type(X)  # attributes of lazy objects may compute them
-    parts = all(hasattr(kind, name) for name in ("columns", "to_numpy", "shape"))
-    return parts and not hasattr(kind, "dask")
 
 
 def memory_source(
@@ -207,45 +200,6 @@ def memory_source(
     return ArraySource(X, y, name)
 
 
-def warn_of_order(X: Any, y: Any, name: str, stacklevel: int = 3) -> None:
-    """Warn where rows and labels of pandas have the same index in another order.
-
-    They are paired by position, as scikit-learn does.
-
-    Parameters
-    ----------
-    X, y : Any
-        There is no warning for what is not of pandas.
-    name : str
-        Of the rows, for the message.
-    stacklevel : int, default 3
-        Of the warning.
-    """
-    if not (_of_pandas(X) and _of_pandas(y)):
-        return
-    ours, theirs = X.index, y.index
-    if len(ours) != len(theirs) or ours.equals(theirs) or not _same_values(ours, theirs):
-        return
-    where = int(np.argmax(np.asarray(ours != theirs)))
-    remedy = "y.loc[X.index]" if ours.is_unique else "both in the same order"
-    said = (
-        f"{name}: the index of y has the values of that of X in another order (first in row "
-        f"{where}, counted from 0: {ours[where]} and {theirs[where]}); rows and labels are "
-        f"paired by position: give {remedy} where they belong together by the index"
-    )
-    warnings.warn(DcsvmWarning(said), stacklevel=stacklevel)
-
-
-def _same_values(one: Any, other: Any) -> bool:
-    """Return whether two indices of pandas of one length have the same values, each as often."""
-    if one.nlevels != other.nlevels or not one.isin(other).all():
-        return False
-    if one.is_unique:  # then all of the other's values are these, each of them once
-        return True
-    counts = one.value_counts()
-    return bool(counts.equals(other.value_counts().reindex(counts.index)))
-
-
 def _has_words(X: Any, name: str, label: str | int | None, drop: Sequence[str], y: Any) -> bool:
     """Return whether a feature of a frame is no column of numbers."""
     names = [str(column) for column in X.columns]
@@ -259,20 +213,9 @@ def _has_words(X: Any, name: str, label: str | int | None, drop: Sequence[str], 
     return not all(is_numeric(kinds[k]) for k in features)
 
 
-def _of_pandas(part: Any) -> bool:
-    return hasattr(part, "iloc")
-
-
-def is_numeric(kind: Any) -> bool:
-    """Return whether the type of a column, of pandas or Polars, is numeric or boolean."""
-    if hasattr(kind, "is_numeric"):
-        return bool(kind.is_numeric()) or str(kind) == "Boolean"
-    return getattr(kind, "kind", "O") in "biuf"
-
-
 def _numbers(series: Any) -> NDArray[Any]:
     """Return a column as numbers; missing values are NaN, which later checks refuse."""
-    if not _of_pandas(series):
+    if not is_of_pandas(series):
         return np.asarray(series.cast(float).to_numpy())
     if isinstance(series.dtype, np.dtype):
         return np.asarray(series.to_numpy())

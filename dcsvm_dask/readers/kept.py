@@ -11,7 +11,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.masking import masked
 from dcsvm_dask.readers.columns import listed
 from dcsvm_dask.readers.encoding import MARKED
-from dcsvm_dask.readers.frames import is_frame
+from dcsvm_dask.readers.frame_checks import is_frame
 from dcsvm_dask.readers.open import find_format
 from dcsvm_dask.readers.preparing.csv_tables import CsvTable
 from dcsvm_dask.readers.preparing.json_lines import JsonLinesTable

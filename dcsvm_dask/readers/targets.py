@@ -17,9 +17,7 @@ from dcsvm_dask.readers.preparing.cells import (
     sign_problem,
     with_sign,
 )
-
-MOST_TARGET = 1e100
-"""Largest size of a target: its square is a float64."""
+from dcsvm_dask.tasks.units import MOST_TARGET
 
 
 class TargetTable:

@@ -17,7 +17,8 @@ from dcsvm_dask.data.partitions import Reader
 from dcsvm_dask.data.scan import Report, Table
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import NO_LABEL, Expected
-from dcsvm_dask.readers.frames import is_frame, is_numeric, memory_source
+from dcsvm_dask.readers.frame_checks import is_frame, is_numeric
+from dcsvm_dask.readers.frames import memory_source
 from dcsvm_dask.readers.labels import LabelTable
 from dcsvm_dask.readers.preparing.source import PreparedSource
 from dcsvm_dask.readers.source import Reading, check_shape, name_of

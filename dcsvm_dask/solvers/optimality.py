@@ -193,6 +193,21 @@ def bias(gradient: Vector, beta: Vector, dual: Dual) -> float:
     return _middle(*multiplier_interval(gradient, beta, dual))
 
 
+def bias_and_multiplier(gradient: Vector, beta: Vector, dual: Dual) -> tuple[float, float]:
+    """Return the `bias` and the `size_multiplier` where the sums of both signs are kept.
+
+    Parameters
+    ----------
+    gradient, beta : ndarray, shape (n,), float64
+    dual : Dual
+        With `Dual.spare`.
+    """
+    if dual.spare is None or dual.spare > 0.0:
+        return bias(gradient, beta, dual), size_multiplier(gradient, beta, dual)
+    below, above = sign_multipliers(gradient, beta, dual)
+    return 0.5 * sum((below, above)), 0.5 * (above - below)
+
+
 def _at_bounds(beta: Vector, dual: Dual, mine: NDArray[np.bool_] | None = None) -> Vector:
     """Return beta with its free variables at the bounds where all of them miss these by rounding.
 

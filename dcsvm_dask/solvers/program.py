@@ -127,12 +127,13 @@ class QuadraticProgram:
         self, beta: Vector, F: Vector, rows: NDArray[np.int64] | slice
     ) -> tuple[float, Vector]:
         """Return the largest violation of a group, and the shift of each variable."""
+        program = QuadraticProgram(replace(self.dual, group=None), self.start, None, True)
         chosen = np.zeros(len(beta), dtype=np.bool_)
         chosen[rows] = True
+        every = bool(chosen.all())
         worst, shift = 0.0, np.zeros(len(beta))
         for mine in self.dual.groups:
-            some = np.flatnonzero(chosen[mine]) + mine.start
-            program = QuadraticProgram(replace(self.dual, group=None), self.start, None, True)
+            some = mine if every else np.flatnonzero(chosen[mine]) + mine.start
             violation, shift[mine] = program.violation(beta, F, some)
             worst = max(worst, violation)
         return worst, shift
@@ -160,7 +161,13 @@ class QuadraticProgram:
         return violation, F + centre, near
 
     def solution(
-        self, beta: Vector, F: Vector, linear: Vector, n_iter: int, tol: float
+        self,
+        beta: Vector,
+        F: Vector,
+        linear: Vector,
+        n_iter: int,
+        tol: float,
+        violation: float | None = None,
     ) -> Solution:
         """Return the point beta as a solution.
 
@@ -172,8 +179,11 @@ class QuadraticProgram:
             F - K beta.
         n_iter : int
         tol : float
+        violation : float, optional
+            What `violation` returns there, where it is known.
         """
-        violation = self.look(beta, F)[0]
+        if violation is None or self.dual.spare is not None:
+            violation = self.look(beta, F)[0]
         return Solution(
             beta=beta,
             gradient=F,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels.rows import Rows
-from dcsvm_dask.readers.statistics import Vector
 from dcsvm_dask.storage.hashing import row_hashes
+
+Vector: TypeAlias = NDArray[np.float64]
 
 MOST_SHARE = 1e-4
 """Share of a feature's range up to which rounding may change its values without a warning.

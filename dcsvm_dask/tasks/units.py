@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
 
+MOST_TARGET = 1e100
+"""Largest size of a target: its square is a float64."""
+
 
 @dataclass(frozen=True, slots=True)
 class Units:

@@ -15,6 +15,7 @@ def test_unscaled_rows_have_the_identity_as_kernel_matrix() -> None:
         assert is_identity(kernel, repeated)
         assert not is_identity(kernel, raw / np.float32(1e5))
         assert not is_identity(kernel, np.ones_like(raw))  # all rows are one
+    assert is_identity(Kernel("rbf", 1e305), raw)
     assert not is_identity(Kernel("linear"), raw)
     # A row in ten that sees another is enough.
     assert not is_identity(Kernel("rbf", 1.0), np.concatenate([raw, raw[::5] + np.float32(0.5)]))

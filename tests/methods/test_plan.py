@@ -20,6 +20,7 @@ from dcsvm_dask.methods.conquer.point import MOST_BLOCKS
 from dcsvm_dask.methods.dcsvm import conquering
 from dcsvm_dask.methods.dcsvm.stages import arrange_stage
 from dcsvm_dask.methods.forecast import Forecast
+from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.measured import TYPICAL, Measured, support_share
 from dcsvm_dask.methods.plan import disk_bytes, plan
 from dcsvm_dask.methods.probe import expected_working_set, near_share
@@ -374,12 +375,28 @@ def test_larger_sets_are_planned_where_many_support_vectors_of_blocks_are_free()
 def test_the_set_of_predicted_support_vectors_is_planned_from_the_rows_that_are_predicted() -> None:
     sizes = {}
     for n in (6000, 6001, 12_000):
-        [_, solve] = plan(few_rows(n, 10)[0], GOALS, few_rows(n, 10)[1]).stages
+        [*_, solve] = plan(*few_rows_to_plan(n)).stages
         sizes[n] = solve.task_bytes
         assert solve.need.most > 4 * n**2
     assert sizes[6000] > 4 * 6000**2  # one set of all rows
     assert 4 * (0.4 * 12_000) ** 2 < sizes[12_000] < 4 * (0.5 * 12_000) ** 2 + (4 << 20)
     assert sizes[6001] < sizes[6000] / 3
+
+
+def test_the_set_of_few_rows_is_planned_from_what_the_probe_has_found() -> None:
+    for n, names in ((6000, ["arrange"]), (12_000, ["probe", "arrange"])):
+        stages = plan(*few_rows_to_plan(n)).stages
+        assert [one.stage.name for one in stages[:-1]] == names
+    for share in (0.3, 0.8):
+        probed = Measured(set_share=share, value_seconds=1e-9)
+        solve = plan(*few_rows_to_plan(12_000), probed).stages[-1]
+        rows = share * 12_000
+        assert 4 * rows**2 < solve.task_bytes < 4.4 * rows**2 + (4 << 20)
+
+
+def few_rows_to_plan(n: int) -> tuple[Settings, Goals, Shape]:
+    settings, shape = few_rows(n, 10)
+    return settings, GOALS, shape
 
 
 def test_pairs_of_classes_that_one_process_solves_side_by_side_are_planned_together() -> None:

@@ -30,12 +30,12 @@ from dcsvm_dask.methods.progress import pass_reporter
 from dcsvm_dask.random_streams import DESCENT, generator
 from dcsvm_dask.solvers import (
     approach_free,
-    balanced_free,
     descend_free,
     gradient_part,
     standing,
     sum_part,
 )
+from dcsvm_dask.solvers.linear.free_bias import balanced
 from dcsvm_dask.solvers.linear.visits import Order, Visits
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
@@ -139,7 +139,7 @@ def join_free(
         )
         beta[np.concatenate(joint.kept)] = found.beta
         passes = found.passes
-    attempt.write("alpha", balanced_free(beta, dual))
+    attempt.write("alpha", balanced(beta, dual))
     return {"kept": len(joint.beta), "kept_passes": passes, "decrease": joint.decrease}
 
 

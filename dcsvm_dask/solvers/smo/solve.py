@@ -152,6 +152,10 @@ class _Descent:
         if problem.gradient is not None:
             self._origin, self._at_origin = problem.start, problem.gradient
         self._F = self._summed()
+        # A gradient and the violation there; another point has another array.
+        self._seen: tuple[NDArray[np.float64], tuple[float, float | NDArray[np.float64]]] | None = (
+            None
+        )
         self._diagonal = curvatures(K.diagonal())
         self._active = ActiveSet(K, self._diagonal, problem, scratch)
         self._n_iter = self._spent = self._stalls = self._updates = 0
@@ -162,18 +166,24 @@ class _Descent:
         """Return the gradient, summed from scratch."""
         return self._at_origin + kernel_times(self._K, self._beta - self._origin)
 
+    def _violation(self) -> tuple[float, float | NDArray[np.float64]]:
+        """Return what `QuadraticProgram.violation` does of all rows, computed once for each F."""
+        if self._seen is None or self._seen[0] is not self._F:
+            self._seen = self._F, self._problem.violation(self._beta, self._F)
+        return self._seen[1]
+
     def solve(self) -> Solution:
         """Take steps until the solution is reached, or none gets any nearer."""
         problem = self._problem
         while True:
-            violation, shift = problem.violation(self._beta, self._F)
+            violation, shift = self._violation()
             ends = violation <= self._tol or self._n_iter >= self._limit or not self._going
             stuck = self._stalls >= _STALLS and not ends
             if (stuck and self._updates) or (ends and self._updates > _UPDATES):
                 self._F, self._updates = self._summed(), 0
             elif ends or (stuck and (self._rescued or self._overtake is None)):
                 return problem.solution(
-                    self._beta, self._F, problem.dual.p, self._n_iter, self._tol
+                    self._beta, self._F, problem.dual.p, self._n_iter, self._tol, violation
                 )
             elif not self._overtaken(stuck=stuck):
                 self._phase(violation, shift)
@@ -225,7 +235,7 @@ class _Descent:
                 self._beta, self._F = before, F_before
         if self._callback is not None and self._going:
             self._going = not self._callback(self._n_iter, violation)
-        reached = problem.violation(self._beta, self._F)[0]
+        reached = self._violation()[0]
         self._stalls = self._stalls + 1 if done and reached >= self._best else 0
         diverged = risen and reached > _DIVERGED * min(self._best, began)
         if diverged and self._overtake is not None:
