@@ -11,6 +11,7 @@ from dcsvm_dask.diagnostics.history import history
 from dcsvm_dask.diagnostics.lines import Lines
 from dcsvm_dask.diagnostics.notebook import links, run_html
 from dcsvm_dask.diagnostics.status import status
+from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.choice import BEST
 from dcsvm_dask.prediction.predictor import Predictor
 from dcsvm_dask.runtime.callbacks import Callback
@@ -32,6 +33,11 @@ class Run(Predictor):
     """
 
     def __init__(self, folder: RunFolder) -> None:
+        if not isinstance(folder, RunFolder):
+            raise InputError(
+                f"folder must be a RunFolder, got {folder!r}; open a run of a path by "
+                "dcsvm_dask.open_run(path)"
+            )
         self.folder = folder
 
     @property

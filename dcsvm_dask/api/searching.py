@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
@@ -204,7 +205,8 @@ def refitted(run: Run, execution: Execution, spent: float, **how: Any) -> Run:
         left = execution.time_budget - spent
         if left <= 0:
             Announcer(run.url, followers((), quiet=how["quiet"], progress=how["progress"])).say(
-                f"the time budget is used up; `dcsvm resume {run.url}` trains the best candidate"
+                f"the time budget is used up; `dcsvm resume {shlex.quote(run.url)}` trains the "
+                "best candidate"
             )
             return run
         execution = replace(execution, time_budget=left)

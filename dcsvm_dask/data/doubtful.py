@@ -48,6 +48,9 @@ from dcsvm_dask.storage.rounding import RoundingLoss
 FEW_ROWS, FEW_SHARE = 10, 1e-3
 """Rows of a class, and their share of all, below which it may be a mistake."""
 
+MANY_CLASSES = 20
+"""Classes from which on numbers may be real targets."""
+
 
 def doubts_of(
     source: Source,
@@ -89,6 +92,7 @@ def doubts_of(
     """
     texts = [loss.warning(source.feature_names), _of_held_out(classes, counts, held_out)]
     if not hasattr(source, "about"):  # a data set was checked at its ingest
+        texts.insert(0, _of_targets(labels, classes, counts))
         texts = [*_of_features(source.feature_names, survey), *texts]
         if source.feature_names is not None:  # a table that people have written
             texts += getattr(source, "doubts", ())
@@ -265,6 +269,26 @@ def _of_held_out(
     if not without:
         return None
     return f"{'; '.join(without)}: give more rows of them, or another test fraction"
+
+
+def _of_targets(
+    labels: Sequence[Label], classes: Sequence[Label], counts: Sequence[int]
+) -> str | None:
+    """Return that labels may be real targets: many numbers with gaps, most of them of few rows."""
+    if len(labels) != len(classes) or len(classes) < MANY_CLASSES:  # else merged by --positive
+        return None
+    if not all(isinstance(label, int | float) for label in classes):
+        return None
+    if 2 * sum(count < FEW_ROWS for count in counts) <= len(classes):
+        return None
+    values = [float(label) for label in classes]
+    if max(values) - min(values) == len(values) - 1 and all(map(float.is_integer, values)):
+        return None  # numbered classes
+    return (
+        f"the labels are {len(classes):,} different numbers, most of them in fewer than {FEW_ROWS} "
+        "of the training rows; each is a class now: where they are real targets, give "
+        "--task regression (in Python task='regression')"
+    )
 
 
 def _of_classes(classes: Sequence[Label], counts: Sequence[int]) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 
 from dcsvm_dask.errors import InputError
@@ -75,7 +76,7 @@ def choose_model(
     if not models:
         raise InputError(
             f"{run.place}: has no model yet: no level is committed; "
-            f"continue it with `dcsvm resume {run.place}`"
+            f"continue it with `dcsvm resume {shlex.quote(run.place.url)}`"
         )
     best = reached_model(run)
     reached = next(number for number, stage in models.items() if stage == best)
@@ -96,7 +97,7 @@ def choose_model(
         if 0 not in models:
             raise InputError(
                 f"{run.place}: the exact model is not committed yet; {_known(levels)}, or continue "
-                f"with `dcsvm resume {run.place} --stop-at 0`"
+                f"with `dcsvm resume {shlex.quote(run.place.url)} --stop-at 0`"
             )
         return _choice(run, models[0], approximation or mode, 0, precision)
     if not levels:
@@ -113,7 +114,7 @@ def choose_model(
             )
         raise InputError(
             f"{run.place}: the SVMs of level {level} are not calibrated; "
-            f"calibrate them with `dcsvm resume {run.place} --committee`"
+            f"calibrate them with `dcsvm resume {shlex.quote(run.place.url)} --committee`"
         )
     return _choice(run, models[level], mode, level, precision)
 

@@ -1,9 +1,9 @@
 """The columns of a table: which are features, and which one is the label.
 
 All readers (text, Parquet, NumPy matrices and data frames) use the same rule: the label is the
-column named by ``label``, else the last one. If the last column has no usual name of a label and
-another one has (`LABEL_NAMES`), the label is ambiguous, and the table is an error. The name
-`NO_LABEL` says that no column is a label, unless a column is called so.
+column named by ``label``, else the last one that is not an index of pandas. If that has no usual
+name of a label and another one has (`LABEL_NAMES`), the label is ambiguous, and the table is an
+error. The name `NO_LABEL` says that no column is a label, unless a column is called so.
 
 A later table (a test part, rows to predict) is matched with the training data by the names of the
 columns where both have names: in any order, and other columns are left out. Otherwise it is
@@ -12,6 +12,7 @@ matched by position and has the features only, or the features and the label.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,9 @@ LABEL_NAMES = ("label", "target", "class", "y")
 
 NO_LABEL = "none"
 """What is given as the label of rows that have none."""
+
+_PANDAS_INDEX = re.compile(r"__index_level_\d+__")
+"""Names of columns in which pandas stores an index without a name behind all others in Parquet."""
 
 _SHOWN = 20
 """Largest number of names in a message."""
@@ -159,13 +163,17 @@ def label_position(
     """
     kept = range(columns) if kept is None else kept
     if label is None:
+        last = len(kept) - 1
+        while names is not None and last > 0 and _PANDAS_INDEX.fullmatch(names[last]):
+            last -= 1
         usual = [name for name in names or () if name.strip().lower() in LABEL_NAMES]
-        if names is not None and usual and names[-1] not in usual:
+        if names is not None and usual and names[last] not in usual:
             raise InputError(
-                f"{path}: the label may be {names[-1]!r}, the last column, or {usual[0]!r}, which "
-                "is a usual name of a label; say which one: --label NAME (in Python label=NAME)"
+                f"{path}: the label may be {names[last]!r}, the last column, or {usual[0]!r}, "
+                "which is a usual name of a label; say which one: --label NAME (in Python "
+                "label=NAME)"
             )
-        return kept[-1]
+        return kept[last]
     if names is not None and str(label) in names:
         return kept[list(names).index(str(label))]
     try:

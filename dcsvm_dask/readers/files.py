@@ -207,6 +207,11 @@ def open_bytes(path: str) -> Iterator[IO[bytes]]:
     xz.
     """
     with plain_errors(path), open_raw(path) as file:
+        if not file.seekable():
+            raise InputError(
+                f"{path}: a pipe, which can be read only once; write its rows to a file and give "
+                "that"
+            )
         head = file.read(6)
         file.seek(0)
         stream = unpacked(file, head, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shlex
 from typing import Any
 
 from dcsvm_dask.errors import RunError
@@ -29,7 +30,7 @@ def step_failed(run_url: str, stage: str, node: str, error: Exception) -> RunErr
     to_do = MORE_MEMORY if isinstance(error, MemoryError) else "remove the cause"
     return RunError(
         f"{run_url}: stage {stage}: {node} failed: {type(error).__name__}: {error}; what was "
-        f"committed stays: {to_do}, then continue with `dcsvm resume {run_url}`"
+        f"committed stays: {to_do}, then continue with `dcsvm resume {shlex.quote(run_url)}`"
     )
 
 
@@ -37,7 +38,7 @@ def disk_full(run_url: str, where: str) -> RunError:
     """Return the error of a full disk."""
     return RunError(
         f"{run_url}: no space is left ({where}); what was committed stays: free some, "
-        f"then continue with `dcsvm resume {run_url}`"
+        f"then continue with `dcsvm resume {shlex.quote(run_url)}`"
     )
 
 

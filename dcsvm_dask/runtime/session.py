@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -182,7 +183,9 @@ def carry_run(
         _leave(run, ending)
         announcer.end(**ending)
         kind = Terminated if isinstance(error, Terminated) else KeyboardInterrupt
-        raise kind(f"{run.place}: interrupted; continue with `dcsvm resume {run.place}`") from error
+        raise kind(
+            f"{run.place}: interrupted; continue with `dcsvm resume {shlex.quote(run.place.url)}`"
+        ) from error
     except (Exception, SystemExit) as error:
         ending = ending_of_error(run, error)
         _leave(run, ending)

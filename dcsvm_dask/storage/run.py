@@ -25,6 +25,7 @@ and a commit is the one that the next owner's task would make.
 from __future__ import annotations
 
 import math
+import shlex
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -215,8 +216,8 @@ def refuse_existing(place: Location) -> None:
     """
     if (place / "run.json").exists():
         raise InputError(
-            f"{place}: a run exists there; continue it with `dcsvm resume {place}`, "
-            "or name another folder"
+            f"{place}: a run exists there; continue it with "
+            f"`dcsvm resume {shlex.quote(place.url)}`, or name another folder"
         )
     refuse_foreign(place)
 

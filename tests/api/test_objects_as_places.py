@@ -11,7 +11,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from dcsvm_dask import api
-from dcsvm_dask.errors import DcsvmWarning
+from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.estimators import DCSVC
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
@@ -71,3 +71,8 @@ def test_going_on(run: api.Run) -> None:
     with pytest.warns(DcsvmWarning, match="trained on scaled rows"):
         estimator = DCSVC.from_run(run)
     assert (estimator.predict(run.scale(X[400:])) == run.predict(X[400:])).all()
+
+
+def test_a_run_is_not_made_of_a_path(run: api.Run) -> None:
+    with pytest.raises(InputError, match=r"open a run of a path by dcsvm_dask\.open_run"):
+        api.Run(run.url)  # type: ignore[arg-type]

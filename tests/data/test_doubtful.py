@@ -309,3 +309,23 @@ def test_labels_with_leading_zeros(word: bool, tmp_path: Path) -> None:
     )
     for others in (["7", "0"], ["0.5", "1"], ["a7", "007x"]):
         assert warned(tmp_path, columns, RNG.choice(others, N), **how) == []
+
+
+def test_numbers_that_may_be_real_targets(tmp_path: Path) -> None:
+    said = "the labels are 30 different numbers, most of them in fewer than 10 of the training rows"
+    prices = np.arange(30)[EVERY % 30] * 7 + 100
+    assert any(text.startswith(said) for text in warned(tmp_path, {}, prices))
+    assert any(text.startswith(said) for text in warned(tmp_path, {}, prices / 2))
+    codes = np.arange(30)[EVERY % 30]
+    assert not any("real targets" in text for text in warned(tmp_path, {}, codes))
+    often = np.tile(np.arange(30) * 7, 20)
+    assert not any("real targets" in text for text in warned(tmp_path, {}, often))
+    words = np.array([f"c{k}" for k in prices])
+    assert not any("real targets" in text for text in warned(tmp_path, {}, words))
+
+
+def test_svmlight_of_real_targets(tmp_path: Path) -> None:
+    lines = [f"{7 * (k % 30)} 1:{k} 2:{k % 7}\n" for k in range(N)]
+    (tmp_path / "t.svm").write_text("".join(lines))
+    with pytest.warns(DcsvmWarning, match="30 different numbers.*give --task regression"):
+        ingest(tmp_path / "t.svm", tmp_path / "d.zarr")

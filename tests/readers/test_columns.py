@@ -162,3 +162,14 @@ def test_labels_of_any_type() -> None:
         ((_, found),) = FrameSource(frame, name="t").blocks()
         assert found is not None
         assert found.tolist() == list(labels)
+
+
+def test_an_index_of_pandas_is_not_taken_for_the_label(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": np.arange(8.0), "species": list("abababab")})
+    frame[frame.x != 3].to_parquet(tmp_path / "a.parquet")
+    source = open_source(tmp_path / "a.parquet")
+    assert source.reading.label == "species"
+    assert source.feature_names == ["x", "__index_level_0__"]
+    ((rows, labels),) = source.blocks()
+    assert rows[:, 1].tolist() == [0, 1, 2, 4, 5, 6, 7]
+    assert list(labels) == list("abaabab")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -163,3 +165,13 @@ def test_archives_of_numpy_are_no_sheets(tmp_path: Path) -> None:
     np.savez(tmp_path / "t.npz", X_train=np.eye(3), y_train=np.array([0, 1, 1]))
     (tmp_path / "t.npz").rename(tmp_path / "t")
     assert open_source(tmp_path / "t").n_features == 3
+
+
+def test_a_pipe_is_refused_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with (
+        subprocess.Popen(["sh", "-c", f"echo 1,2 > {shlex.quote(str(path))}"]),
+        pytest.raises(InputError, match=r"pipe: a pipe, which can be read only once; write"),
+    ):
+        open_source(path)

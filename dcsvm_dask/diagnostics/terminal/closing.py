@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
 from dcsvm_dask.diagnostics.summary import figures, is_exact, state_of
+from dcsvm_dask.diagnostics.watch import RUNNING
 from dcsvm_dask.errors import DcsvmError
 from dcsvm_dask.methods.registry import kind_of
 from dcsvm_dask.numbers import clock, megabytes
@@ -51,15 +53,17 @@ def closing(run: RunFolder, status: dict[str, Any], *, verbose: bool = False) ->
 
 def next_commands(run: RunFolder, status: dict[str, Any]) -> list[str]:
     """Return commands that are useful next."""
-    place = shown(run.place.url)
-    found = [] if status["state"] == "complete" else [f"dcsvm resume {place}"]
+    place = shlex.quote(shown(run.place.url))
+    # A run that is going on refuses a second process.
+    going = status["state"] in ("complete", RUNNING)
+    found = [] if going else [f"dcsvm resume {place}"]
     most = run.header["goals"]["max_rounds"]
     if status["state"] == "complete" and not status["converged"] and _last_round(status) >= most:
         found.append(f"dcsvm resume {place} --max-rounds {2 * most}")
     if status["state"] == "complete" and not (is_exact(status) or status["approximates"]):
         found.append(f"dcsvm resume {place} --stop-at 0")
     if status["model"] is not None:
-        rows = test_rows(run)
+        rows = shlex.quote(test_rows(run))
         found.append(f"dcsvm evaluate {place} {rows}")
         found.append(f"dcsvm predict {place} {rows} --out predictions.csv")
     return found

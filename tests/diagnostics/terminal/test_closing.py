@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
+from pathlib import Path
 
-from dcsvm_dask.diagnostics.terminal.closing import closing
+from dcsvm_dask import open_run
+from dcsvm_dask.diagnostics.terminal.closing import closing, next_commands
 from tests.diagnostics.conftest import Trained
 
 
@@ -22,3 +25,16 @@ def test_the_closing_says_what_came_of_it_and_what_can_be_next(trained: Trained)
     text = closing(folder, early)
     assert f"next       dcsvm resume {trained.run.url}" in text
     assert "early prediction by level-1" in text
+
+
+def test_commands_can_be_copied_from_a_folder_with_blanks(trained: Trained, tmp_path: Path) -> None:
+    place = tmp_path / "my runs"
+    shutil.copytree(trained.run.url, place)
+    run = open_run(place)
+    text = closing(run.folder, run.status())
+    assert f"dcsvm evaluate '{place}' {trained.data}/test" in text
+
+
+def test_a_run_that_goes_on_is_not_to_be_resumed(trained: Trained) -> None:
+    status = {**trained.run.status(), "state": "running", "model": None}
+    assert next_commands(trained.run.folder, status) == []
