@@ -119,12 +119,20 @@ def solve_nu(
     """
     values = 0
     X = stored_for_speed(X) if K is None else X
+    order: Index | None = None
     if K is None and len(targets) <= SMALL:
+        if task.has_classes:  # as solvers have them, who otherwise copy the matrix
+            order = np.argsort(targets, kind="stable")
+            X, targets, C = X[order], targets[order], C[order]
+            beta = None if beta is None else beta[order]
         K, values = counted_kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
     if K is not None:
         how: dict[str, Any] = {"tol": tol, "inner": inner, "max_iter": max_iter}
         how["callback"] = callback
         found = solve_nu_matrix(K, targets, C, task, beta=beta, classes=classes, **how)
+        if order is not None:
+            found.solution.beta = _put_back(found.solution.beta, order)
+            found.solution.gradient = _put_back(found.solution.gradient, order)
         return replace(found, kernel_values=values)
     dual = task.dual(targets, C)
     limits = tol, working_size, inner, max_iter, seed, threads
@@ -166,6 +174,13 @@ def solve_nu_matrix(
     start = brought_to_task(start, dual, task, C, gradient)
     found = solve_inner(K, _with_size(dual, task, C, start), beta=start, equality=True, **how)
     return _decided(found, dual, task, C, classes=classes)
+
+
+def _put_back(v: Vector, order: Index) -> Vector:
+    """Return values of rows in an order as those of the rows."""
+    found = np.empty_like(v)
+    found[order] = v
+    return found
 
 
 def _with_size(dual: Dual, task: Task, C: Vector, beta: Vector) -> Dual:
