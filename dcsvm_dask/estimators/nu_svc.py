@@ -294,7 +294,9 @@ coef_, n_iter_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
                 with shared.pair(*pair) as K:
                     solve_by(number, K, *shared.variables(*pair))
 
-        def solve_by(number: int, K: Vector | None, mine: NDArray[np.int64], y: Vector) -> None:
+        def solve_by(
+            number: int, K: NDArray[np.floating] | None, mine: NDArray[np.int64], y: Vector
+        ) -> None:
             Z, before = X[variables.rows[mine]], chain.before.get(number)
             C = variables.C[mine]
             allowed = 2.0 * float(min(C[y > 0].sum(), C[y < 0].sum()) / C.sum())

@@ -127,12 +127,14 @@ class QuadraticProgram:
         self, beta: Vector, F: Vector, rows: NDArray[np.int64] | slice
     ) -> tuple[float, Vector]:
         """Return the largest violation of a group, and the shift of each variable."""
-        chosen = np.zeros(len(beta), dtype=np.bool_)
-        chosen[rows] = True
+        chosen = None
+        if not (isinstance(rows, slice) and rows == _ALL):
+            chosen = np.zeros(len(beta), dtype=np.bool_)
+            chosen[rows] = True
         worst, shift = 0.0, np.zeros(len(beta))
+        program = QuadraticProgram(replace(self.dual, group=None), self.start, None, True)
         for mine in self.dual.groups:
-            some = np.flatnonzero(chosen[mine]) + mine.start
-            program = QuadraticProgram(replace(self.dual, group=None), self.start, None, True)
+            some = mine if chosen is None else np.flatnonzero(chosen[mine]) + mine.start
             violation, shift[mine] = program.violation(beta, F, some)
             worst = max(worst, violation)
         return worst, shift
