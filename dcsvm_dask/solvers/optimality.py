@@ -91,8 +91,8 @@ def sign_intervals(gradient: Vector, beta: Vector, dual: Dual) -> list[tuple[flo
         mine &= sign * beta >= 0.0
         rises = mine & (beta < (dual.upper if sign > 0.0 else 0.0))
         falls = mine & (beta > (dual.lower if sign < 0.0 else 0.0))
-        m = float(np.max(-gradient, where=rises, initial=-np.inf))
-        found.append((m, float(np.min(-gradient, where=falls, initial=np.inf))))
+        m = float((-gradient).max(where=rises, initial=-np.inf))
+        found.append((m, float((-gradient).min(where=falls, initial=np.inf))))
     return found
 
 
