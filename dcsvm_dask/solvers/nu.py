@@ -30,7 +30,7 @@ from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.divide import NEGLIGIBLE, estimated_objective
 from dcsvm_dask.solvers.inner.solve import solve_inner
-from dcsvm_dask.solvers.optimality import bias, size_multiplier, violation
+from dcsvm_dask.solvers.optimality import bias_and_size_multiplier, violation
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.sums import brought_to_task
 from dcsvm_dask.solvers.whole import SMALL
@@ -200,10 +200,9 @@ def _decided(
     """Return a solution in the scale in which it decides."""
     beta, gradient = found.beta, found.gradient
     at_end = _with_size(dual, task, C, beta)
-    found.bias = bias(gradient, beta, at_end)
+    found.bias, multiplier = bias_and_size_multiplier(gradient, beta, at_end)
     if task.size(C) is None:
         return NuSolution(found, -found.bias, kernel_values)
-    multiplier = size_multiplier(gradient, beta, at_end)
     if not task.has_classes:
         return NuSolution(found, multiplier, kernel_values)
     rho = scale_of_decisions(task, multiplier, dual, classes)

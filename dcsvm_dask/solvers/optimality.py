@@ -131,6 +131,20 @@ def size_multiplier(gradient: Vector, beta: Vector, dual: Dual) -> float:
     return 0.5 * (above - below)
 
 
+def bias_and_size_multiplier(gradient: Vector, beta: Vector, dual: Dual) -> tuple[float, float]:
+    """Return the `bias` and the `size_multiplier`, which rest on the same sums.
+
+    Parameters
+    ----------
+    gradient, beta : ndarray, shape (n,), float64
+    dual : Dual
+    """
+    if dual.spare is None or dual.spare > 0.0:
+        return bias(gradient, beta, dual), 0.0
+    below, above = sign_multipliers(gradient, beta, dual)
+    return 0.5 * (below + above), 0.5 * (above - below)
+
+
 def middle_of_size(gradient: Vector, beta: Vector, dual: Dual) -> float:
     """Return the `size_multiplier` at which both signs violate alike.
 
@@ -212,7 +226,11 @@ def _at_bounds(beta: Vector, dual: Dual, mine: NDArray[np.bool_] | None = None) 
     if not len(index):
         return beta
     least = AT_BOUND * float(np.abs(beta).sum())
-    some, near = beta[index], dual[index]
+    some = beta[index]
+    room = np.minimum(some - dual.lower[index], dual.upper[index] - some)
+    if (np.minimum(room, np.abs(some)) > least).any():  # the usual case: one is free for certain
+        return beta
+    near = dual[index]
     bounded = np.where(some - near.lower <= least, near.lower, some)
     bounded = np.where(near.upper - some <= least, near.upper, bounded)
     if near.epsilon is not None or near.spare is not None:
