@@ -104,7 +104,9 @@ def solve_pairs(
                 lower[k] = -C[own]
             G[k] = -1.0 if k < n else 1.0
         for k in range(size):
-            diagonal[k] = max(near[k, k], TAU * largest, 1e-30)
+            least = max(TAU * largest, 1e-30)
+            # Below 0, as of the sigmoid kernel, it counts as it is; see `smo.solve.curvatures`.
+            diagonal[k] = near[k, k] if near[k, k] < -least else max(near[k, k], least)
         most = STEPS_OF_ROW * size
         budget = FIRST_STEPS_OF_ROW * size
         for _ in range(ROUNDS):
