@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.estimators.variables import Variables
 from dcsvm_dask.solvers import SolvedMachine, coefficient_rows, scheme_of
+from dcsvm_dask.solvers.machines import places_of
 
 Vector = NDArray[np.float64]
 
@@ -62,12 +63,13 @@ def of_machines(
     """
     scheme = scheme_of([one.machine for one in machines])
     coef = np.zeros((coefficient_rows(n_classes, scheme), len(codes)))
-    for one in machines:
-        alpha = np.zeros(len(variables.rows))
-        alpha[one.rows] = np.abs(one.solution.beta)
-        rows, y = one.machine.rows(codes)
-        of_rows = variables.shared_out(alpha, rows, bounded=bounded)
-        coef[one.machine.place(codes[rows]), rows] = y * of_rows
+    beta = np.concatenate([one.solution.beta for one in machines])
+    number = np.repeat(np.arange(len(machines)), [len(one.rows) for one in machines])
+    support = np.flatnonzero(beta)
+    variable, beta = np.concatenate([one.rows for one in machines])[support], beta[support]
+    of, rows, values = variables.shared_out_to_rows(variable, beta, bounded=bounded)
+    places = places_of([one.machine for one in machines], number[support[of]], codes[rows])
+    coef[places, rows] = values
     solutions = [one.solution for one in machines]
     return Exact(
         coef,

@@ -71,6 +71,11 @@ class FitTasks:
             self._fit = estimator._init_callback_context(**how)
             self._fit.call_on_fit_task_begin(estimator=estimator, **self._about)
 
+    @property
+    def are_followed(self) -> bool:
+        """Whether the estimator has callbacks."""
+        return self._fit is not None
+
     def begin(self, name: str, number: int | None = None) -> Any:
         """Tell that a task begins; return what `end` takes."""
         if self._fit is None:

@@ -78,16 +78,19 @@ def solved(
         "task": estimator._task(),
     }
 
-    @contextmanager
-    def within(number: int) -> Iterator[None]:
-        with (
-            nullcontext() if tasks is None else tasks.machine(number),
-            nullcontext() if lines is None else lines.machine(),
-        ):
-            yield
+    printed = lines is not None and lines.verbose
+    if printed or (tasks is not None and tasks.are_followed):
 
-    how["within"] = within
-    if lines is not None and lines.verbose:
+        @contextmanager
+        def within(number: int) -> Iterator[None]:
+            with (
+                nullcontext() if tasks is None else tasks.machine(number),
+                nullcontext() if lines is None else lines.machine(),
+            ):
+                yield
+
+        how["within"] = within
+    if lines is not None and printed:
         how["callback"] = lines.callback(min(len(one.rows(codes)[0]) for one in machines))
     if isinstance(Z, KnownRows):
         with one_thread_each():

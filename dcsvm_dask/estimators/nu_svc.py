@@ -20,6 +20,8 @@ from dcsvm_dask.estimators.exact import Exact
 from dcsvm_dask.estimators.expansion import solver_words
 from dcsvm_dask.estimators.fit_lines import FitLines
 from dcsvm_dask.estimators.fit_tasks import FitTasks, TellsCallbacks, sets_up_callbacks
+from dcsvm_dask.estimators.in_memory import SHARED
+from dcsvm_dask.estimators.known_kernel import KnownRows
 from dcsvm_dask.estimators.linear_parameters import verbosity
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.probability import (
@@ -46,6 +48,7 @@ from dcsvm_dask.solvers import (
     machines_of,
     solve_nu,
 )
+from dcsvm_dask.solvers.class_blocks import ClassBlocks
 from dcsvm_dask.solvers.machines import at_a_time, for_each_machine, matrix_bytes
 from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.tasks import NuClassification, check_nu
@@ -274,15 +277,35 @@ coef_, n_iter_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         each = matrix_bytes(min(largest, how["working_size"])) * (2 if largest <= SMALL else 1)
         most = at_a_time(self.cache_size * 1e6, each, min(threads, len(machines)))
         how = how | {"threads": threads if most == 1 else 1}
+        shared = None
+        if not isinstance(X, KnownRows) and not chain.most_rows:
+            shared = ClassBlocks.of(
+                kernel,
+                X[variables.rows],
+                own,
+                [(one.positive, one.negative) for one in machines if one.negative is not None],
+                SHARED * self.cache_size * 1e6,
+                most_rows=SMALL,
+                negative_first=True,
+            )
 
         def solve(number: int) -> None:
-            mine, y = machines[number].rows(own)
+            pair = machines[number].pair
+            if shared is None or pair is None or pair not in shared.pairs:
+                solve_by(number, None, *machines[number].rows(own))
+            else:
+                with shared.pair(*pair) as K:
+                    solve_by(number, K, *shared.variables(*pair))
+
+        def solve_by(
+            number: int, K: NDArray[np.floating] | None, mine: NDArray[np.int64], y: Vector
+        ) -> None:
             Z, before = X[variables.rows[mine]], chain.before.get(number)
             C = variables.C[mine]
             allowed = 2.0 * float(min(C[y > 0].sum(), C[y < 0].sum()) / C.sum())
             task = NuClassification(nu=min(float(self.nu), allowed if lower_nu else 1.0))
             with within(number):
-                K = chain.matrix(kernel, Z, how["threads"], number)
+                K = chain.matrix(kernel, Z, how["threads"], number) if K is None else K
                 beta = None if before is None else before.beta
                 if before is None and last is not None:
                     alpha, rho = last

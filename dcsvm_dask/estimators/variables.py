@@ -51,6 +51,40 @@ class Variables:
         found = np.append(alpha, 0.0)[of_row] * (part / np.append(self.C, 1.0)[of_row])
         return np.asarray(np.minimum(found, part) if bounded else found)
 
+    def shared_out_to_rows(
+        self, variables: Index, beta: Vector, *, bounded: bool = True
+    ) -> tuple[Index, Index, Vector]:
+        """Return rows of some variables, and the part of each row.
+
+        Parameters
+        ----------
+        variables : ndarray, shape (m,), int64
+            One may be there several times, as that of several SVMs.
+        beta : ndarray, shape (m,), float64
+            Their values, of either sign.
+        bounded : bool, default True
+            As for `shared_out`.
+
+        Returns
+        -------
+        which : ndarray, shape (k,), int64
+            To which of the m each row belongs.
+        rows : ndarray, shape (k,), int64
+        values : ndarray, shape (k,), float64
+        """
+        taking = np.flatnonzero(self.of_row >= 0)
+        rows = taking[np.argsort(self.of_row[taking], kind="stable")]
+        count = np.bincount(self.of_row[taking], minlength=len(self.rows))
+        which = np.repeat(np.arange(len(variables)), count[variables])
+        # The k-th of a variable's rows is the k-th from the first of them on.
+        first = (np.cumsum(count) - count)[variables]
+        ends = np.cumsum(count[variables])
+        found = rows[np.arange(len(which)) + (first - ends + count[variables])[which]]
+        part = self.part[found]
+        values = np.abs(beta)[which] * (part / self.C[variables[which]])
+        values = np.minimum(values, part) if bounded else values
+        return which, found, np.copysign(values, beta[which])
+
 
 def solved_rows(X: Rows) -> Rows:
     """Return rows stored as solvers are fastest with; `KnownRows` as they are.

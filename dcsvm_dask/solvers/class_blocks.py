@@ -37,6 +37,9 @@ class ClassBlocks:
         The class of each row.
     pairs : set of (int, int)
         Pairs of classes that have rows.
+    negative_first : bool, default False
+        Whether the rows of a pair are those of its second class, which is the negative one, then
+        those of the first: where each sign has a sum of its own solvers have them in that order.
 
     Attributes
     ----------
@@ -50,8 +53,9 @@ class ClassBlocks:
         X: Rows,
         codes: NDArray[np.integer],
         pairs: set[tuple[int, int]],
+        negative_first: bool = False,
     ) -> None:
-        self.pairs = pairs
+        self.pairs, self.negative_first = pairs, negative_first
         self.rows = {c: np.flatnonzero(codes == c) for c in sorted({c for p in pairs for c in p})}
         self._kernel = kernel
         self._X = {c: X[rows] for c, rows in self.rows.items()}
@@ -71,6 +75,9 @@ class ClassBlocks:
         codes: NDArray[np.integer],
         pairs: Iterable[tuple[int, int]],
         most: float,
+        *,
+        most_rows: int = MOST_ROWS,
+        negative_first: bool = False,
     ) -> Self | None:
         """Return what the small ones of some pairs share.
 
@@ -81,31 +88,39 @@ class ClassBlocks:
         small = {
             (a, b)
             for a, b in pairs
-            if rows.get(a) and rows.get(b) and rows[a] + rows[b] <= MOST_ROWS
+            if rows.get(a) and rows.get(b) and rows[a] + rows[b] <= most_rows
         }
         needed = sum(8.0 * rows[c] ** 2 for c in {c for pair in small for c in pair})
-        return cls(kernel, X, codes, small) if len(small) > 1 and needed <= most else None
+        if len(small) < 2 or needed > most:
+            return None
+        return cls(kernel, X, codes, small, negative_first)
 
     def variables(self, a: int, b: int) -> tuple[NDArray[np.int64], Vector]:
-        """Return the rows of two classes, those of a, then those of b, and their labels."""
-        n, m = len(self.rows[a]), len(self.rows[b])
-        return np.concatenate([self.rows[a], self.rows[b]]), np.repeat([1.0, -1.0], [n, m])
+        """Return the rows of two classes, in the order of `pair`, and their labels: a's are 1."""
+        order = [(b, -1.0), (a, 1.0)] if self.negative_first else [(a, 1.0), (b, -1.0)]
+        rows = [self.rows[c] for c, _ in order]
+        return np.concatenate(rows), np.repeat([y for _, y in order], [len(one) for one in rows])
 
     @contextmanager
     def pair(self, a: int, b: int) -> Iterator[Vector]:
-        """Give the kernel matrix of two classes, the rows of a, then those of b, for a while."""
+        """Give the kernel matrix of two classes, the rows of a, then those of b, for a while.
+
+        Those of b, then those of a, if `negative_first`.
+        """
         first, second = self._within(a), self._within(b)
         n, m = len(first), len(second)
         memory = self._memory.take()
         K = memory[: (n + m) ** 2].reshape(n + m, n + m)
-        K[:n, :n], K[n:, n:] = first, second
         strip = self._strip(a)
         if strip is None:
             across = kernel_matrix(self._kernel, self._X[b], self._X[a], dtype=np.float64)
         else:
             values, start = strip
             across = values[start[b] : start[b] + m]
-        K[:n, n:], K[n:, :n] = across.T, across
+        if self.negative_first:
+            K[:m, :m], K[m:, m:], K[:m, m:], K[m:, :m] = second, first, across, across.T
+        else:
+            K[:n, :n], K[n:, n:], K[:n, n:], K[n:, :n] = first, second, across.T, across
         try:
             yield K
         finally:

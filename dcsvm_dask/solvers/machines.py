@@ -117,6 +117,24 @@ class Output:
         return np.full(len(targets), self.number)
 
 
+def places_of(machines: Sequence[Machine], number: Index, codes: NDArray[np.integer]) -> Index:
+    """Return `Machine.place` of the rows of many machines at once.
+
+    Parameters
+    ----------
+    machines : sequence of Machine
+    number : ndarray, shape (n,), int64
+        Which of them each row belongs to.
+    codes : ndarray, shape (n,), integers
+        The classes of the rows.
+    """
+    positive = np.array([one.positive for one in machines])
+    negative = np.array([-1 if one.negative is None else one.negative for one in machines])
+    first, last = np.minimum(positive, negative), np.maximum(positive, negative)
+    pairs = np.where(codes == first[number], last[number] - 1, first[number])
+    return np.asarray(np.where(first[number] < 0, positive[number], pairs))
+
+
 @dataclass(frozen=True, slots=True)
 class SolvedMachine:
     """What came out of a machine."""

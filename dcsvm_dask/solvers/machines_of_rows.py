@@ -139,9 +139,10 @@ def solve_machines(
 
     def solve(number: int) -> None:
         machine = machines[number]
+        pair = machine.pair
         with within(number):
-            if machine.pair in solved:
-                found[number] = SolvedMachine(machine, *solved[machine.pair])
+            if pair in solved:
+                found[number] = SolvedMachine(machine, *solved[pair])
             else:
                 found[number] = problem.solve(machine)
 

@@ -30,7 +30,7 @@ from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.divide import NEGLIGIBLE, estimated_objective
 from dcsvm_dask.solvers.inner.solve import solve_inner
-from dcsvm_dask.solvers.optimality import bias, bias_and_multiplier, violation
+from dcsvm_dask.solvers.optimality import bias_and_size_multiplier, violation
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.sums import brought_to_task
 from dcsvm_dask.solvers.whole import SMALL
@@ -119,12 +119,20 @@ def solve_nu(
     """
     values = 0
     X = stored_for_speed(X) if K is None else X
+    order: Index | None = None
     if K is None and len(targets) <= SMALL:
+        if task.has_classes:  # as solvers have them, who otherwise copy the matrix
+            order = np.argsort(targets, kind="stable")
+            X, targets, C = X[order], targets[order], C[order]
+            beta = None if beta is None else beta[order]
         K, values = counted_kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
     if K is not None:
         how: dict[str, Any] = {"tol": tol, "inner": inner, "max_iter": max_iter}
         how["callback"] = callback
         found = solve_nu_matrix(K, targets, C, task, beta=beta, classes=classes, **how)
+        if order is not None:
+            found.solution.beta = _put_back(found.solution.beta, order)
+            found.solution.gradient = _put_back(found.solution.gradient, order)
         return replace(found, kernel_values=values)
     dual = task.dual(targets, C)
     limits = tol, working_size, inner, max_iter, seed, threads
@@ -168,6 +176,13 @@ def solve_nu_matrix(
     return _decided(found, dual, task, C, classes=classes)
 
 
+def _put_back(v: Vector, order: Index) -> Vector:
+    """Return values of rows in an order as those of the rows."""
+    found = np.empty_like(v)
+    found[order] = v
+    return found
+
+
 def _with_size(dual: Dual, task: Task, C: Vector, beta: Vector) -> Dual:
     """Return the problem at a point; see `Dual.with_size`."""
     size = task.size(C)
@@ -185,10 +200,9 @@ def _decided(
     """Return a solution in the scale in which it decides."""
     beta, gradient = found.beta, found.gradient
     at_end = _with_size(dual, task, C, beta)
+    found.bias, multiplier = bias_and_size_multiplier(gradient, beta, at_end)
     if task.size(C) is None:
-        found.bias = bias(gradient, beta, at_end)
         return NuSolution(found, -found.bias, kernel_values)
-    found.bias, multiplier = bias_and_multiplier(gradient, beta, at_end)
     if not task.has_classes:
         return NuSolution(found, multiplier, kernel_values)
     rho = scale_of_decisions(task, multiplier, dual, classes)

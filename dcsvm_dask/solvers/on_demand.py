@@ -137,7 +137,7 @@ def solve_on_demand(
     problem = QuadraticProgram.of(n, dual, None, None, True)
     dual, part = problem.dual, AskedMatrix(KernelRows(kernel, X, last + MOST_FREE))
     rows = part.rows
-    active = ActiveSet(rows.K, curvatures(rows.diagonal), problem)
+    active = ActiveSet(rows.K, curvatures(rows.diagonal, pairs=True), problem)
     beta, F = np.zeros(n), dual.p.copy()
     steps, work, idle, going = 0, MOST_WORK * n**2, 0, True
     looks = iter(_looks(n, last))

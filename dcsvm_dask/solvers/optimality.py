@@ -91,8 +91,8 @@ def sign_intervals(gradient: Vector, beta: Vector, dual: Dual) -> list[tuple[flo
         mine &= sign * beta >= 0.0
         rises = mine & (beta < (dual.upper if sign > 0.0 else 0.0))
         falls = mine & (beta > (dual.lower if sign < 0.0 else 0.0))
-        m = float(np.max(-gradient, where=rises, initial=-np.inf))
-        found.append((m, float(np.min(-gradient, where=falls, initial=np.inf))))
+        m = float((-gradient).max(where=rises, initial=-np.inf))
+        found.append((m, float((-gradient).min(where=falls, initial=np.inf))))
     return found
 
 
@@ -129,6 +129,20 @@ def size_multiplier(gradient: Vector, beta: Vector, dual: Dual) -> float:
         return 0.0
     below, above = sign_multipliers(gradient, beta, dual)
     return 0.5 * (above - below)
+
+
+def bias_and_size_multiplier(gradient: Vector, beta: Vector, dual: Dual) -> tuple[float, float]:
+    """Return the `bias` and the `size_multiplier`, which rest on the same sums.
+
+    Parameters
+    ----------
+    gradient, beta : ndarray, shape (n,), float64
+    dual : Dual
+    """
+    if dual.spare is None or dual.spare > 0.0:
+        return bias(gradient, beta, dual), 0.0
+    below, above = sign_multipliers(gradient, beta, dual)
+    return 0.5 * (below + above), 0.5 * (above - below)
 
 
 def middle_of_size(gradient: Vector, beta: Vector, dual: Dual) -> float:
@@ -193,21 +207,6 @@ def bias(gradient: Vector, beta: Vector, dual: Dual) -> float:
     return _middle(*multiplier_interval(gradient, beta, dual))
 
 
-def bias_and_multiplier(gradient: Vector, beta: Vector, dual: Dual) -> tuple[float, float]:
-    """Return the `bias` and the `size_multiplier` where the sums of both signs are kept.
-
-    Parameters
-    ----------
-    gradient, beta : ndarray, shape (n,), float64
-    dual : Dual
-        With `Dual.spare`.
-    """
-    if dual.spare is None or dual.spare > 0.0:
-        return bias(gradient, beta, dual), size_multiplier(gradient, beta, dual)
-    below, above = sign_multipliers(gradient, beta, dual)
-    return 0.5 * sum((below, above)), 0.5 * (above - below)
-
-
 def _at_bounds(beta: Vector, dual: Dual, mine: NDArray[np.bool_] | None = None) -> Vector:
     """Return beta with its free variables at the bounds where all of them miss these by rounding.
 
@@ -227,7 +226,11 @@ def _at_bounds(beta: Vector, dual: Dual, mine: NDArray[np.bool_] | None = None) 
     if not len(index):
         return beta
     least = AT_BOUND * float(np.abs(beta).sum())
-    some, near = beta[index], dual[index]
+    some = beta[index]
+    room = np.minimum(some - dual.lower[index], dual.upper[index] - some)
+    if (np.minimum(room, np.abs(some)) > least).any():  # the usual case: one is free for certain
+        return beta
+    near = dual[index]
     bounded = np.where(some - near.lower <= least, near.lower, some)
     bounded = np.where(near.upper - some <= least, near.upper, bounded)
     if near.epsilon is not None or near.spare is not None:

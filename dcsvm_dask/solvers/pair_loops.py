@@ -104,7 +104,9 @@ def solve_pairs(
                 lower[k] = -C[own]
             G[k] = -1.0 if k < n else 1.0
         for k in range(size):
-            diagonal[k] = max(near[k, k], TAU * largest, 1e-30)
+            least = max(TAU * largest, 1e-30)
+            # Below 0, as of the sigmoid kernel, it counts as it is; see `smo.solve.curvatures`.
+            diagonal[k] = near[k, k] if near[k, k] < -least else max(near[k, k], least)
         most = STEPS_OF_ROW * size
         budget = FIRST_STEPS_OF_ROW * size
         for _ in range(ROUNDS):
@@ -143,6 +145,44 @@ def solve_pairs(
                 break
         states[p, 0] = violation
         states[p, 1] = _settled(bias, one, G, lower, upper)
+
+
+@njit(cache=True, nogil=True)
+def ascending(rows: Any, start: Any, pairs: Any, own: Any, place: Any, y: Any) -> None:
+    """Write the rows of pairs in ascending order, where their variables are, and their labels.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (n,), int64
+        Class after class, ascending in each.
+    start, pairs
+        As for `solve_pairs`.
+    own, place : ndarray, shape (n_variables,), int64
+        The rows of the pairs, one pair after the other, and of each row the place in `beta`.
+    y : ndarray, shape (n_variables,), float64
+    """
+    at = 0
+    for p in range(len(pairs)):
+        first = start[pairs[p, 0]]
+        a = first
+        b = start[pairs[p, 1]]
+        a_end = start[pairs[p, 0] + 1]
+        b_end = start[pairs[p, 1] + 1]
+        second = b
+        n = a_end - a
+        size = n + b_end - b
+        for k in range(at, at + size):
+            if b == b_end or (a < a_end and rows[a] < rows[b]):
+                own[k] = rows[a]
+                place[k] = at + a - first
+                y[k] = 1.0
+                a += 1
+            else:
+                own[k] = rows[b]
+                place[k] = at + n + b - second
+                y[k] = -1.0
+                b += 1
+        at += size
 
 
 @njit(**INNER)
@@ -294,19 +334,29 @@ def _copy(point: Any, beta: Any) -> None:
 @njit(**INNER)
 def _take(row: Any, a: Any, b: Any, n: Any, out: Any) -> None:
     """Write the values of a pair, of a row of the kernel matrix, side by side."""
-    for k in range(n):
-        out[k] = row[a + k]
-    for k in range(len(out) - n):
-        out[n + k] = row[b + k]
+    _write(out[:n], row[a : a + n])
+    _write(out[n:], row[b : b + len(out) - n])
+
+
+@njit(**INNER)
+def _write(out: Any, values: Any) -> None:
+    """Write values; a loop vectorises from 0 on, not where an index may be negative."""
+    for k in range(len(out)):
+        out[k] = values[k]
 
 
 @njit(**INNER)
 def _add(F: Any, factor: Any, row: Any, a: Any, b: Any, n: Any) -> None:
     """Add a row of the kernel matrix to the gradient of a pair."""
-    for k in range(n):
-        F[k] += factor * row[a + k]
-    for k in range(len(F) - n):
-        F[n + k] += factor * row[b + k]
+    _add_values(F[:n], factor, row[a : a + n])
+    _add_values(F[n:], factor, row[b : b + len(F) - n])
+
+
+@njit(**INNER)
+def _add_values(F: Any, factor: Any, values: Any) -> None:
+    """Add values times a factor; see `_write`."""
+    for k in range(len(F)):
+        F[k] += factor * values[k]
 
 
 @njit(**INNER)

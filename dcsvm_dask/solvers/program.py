@@ -115,10 +115,12 @@ class QuadraticProgram:
         """
         if self.equality and self.dual.group is not None:
             return self._of_groups(beta, F, rows)
-        beta, dual = beta[rows], self.dual[rows]
-        rising, falling = dual.slopes(F[rows], beta)
-        down = float(np.max(falling, where=beta > dual.lower, initial=-np.inf))
-        up = float(np.max(-rising, where=beta < dual.upper, initial=-np.inf))
+        dual = self.dual
+        if not (isinstance(rows, slice) and rows == _ALL):
+            beta, F, dual = beta[rows], F[rows], dual[rows]
+        rising, falling = dual.slopes(F, beta)
+        down = float(falling.max(where=beta > dual.lower, initial=-np.inf))
+        up = float((-rising).max(where=beta < dual.upper, initial=-np.inf))
         if not self.equality:
             return max(0.0, up, down), 0.0
         return max(0.0, up + down), 0.5 * (up - down) if up + down > -np.inf else 0.0
@@ -127,13 +129,14 @@ class QuadraticProgram:
         self, beta: Vector, F: Vector, rows: NDArray[np.int64] | slice
     ) -> tuple[float, Vector]:
         """Return the largest violation of a group, and the shift of each variable."""
-        program = QuadraticProgram(replace(self.dual, group=None), self.start, None, True)
-        chosen = np.zeros(len(beta), dtype=np.bool_)
-        chosen[rows] = True
-        every = bool(chosen.all())
+        chosen = None
+        if not (isinstance(rows, slice) and rows == _ALL):
+            chosen = np.zeros(len(beta), dtype=np.bool_)
+            chosen[rows] = True
         worst, shift = 0.0, np.zeros(len(beta))
+        program = QuadraticProgram(replace(self.dual, group=None), self.start, None, True)
         for mine in self.dual.groups:
-            some = mine if every else np.flatnonzero(chosen[mine]) + mine.start
+            some = mine if chosen is None else np.flatnonzero(chosen[mine]) + mine.start
             violation, shift[mine] = program.violation(beta, F, some)
             worst = max(worst, violation)
         return worst, shift

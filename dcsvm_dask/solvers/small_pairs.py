@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.matrix_memory import MatrixMemory
-from dcsvm_dask.solvers.pair_loops import solve_pairs
+from dcsvm_dask.solvers.pair_loops import ascending, solve_pairs
 from dcsvm_dask.solvers.solution import Solution
 
 Index = NDArray[np.int64]
@@ -100,19 +100,16 @@ def solve_small_pairs(
         memory.give_back(copy)
 
     for_each(solve, range(0, len(chosen), AT_A_TIME), threads, after=_JOIN_AFTER)
+    own, place, y = np.empty(end[-1], np.int64), np.empty(end[-1], np.int64), np.empty(end[-1])
+    ascending(rows, start, of_pairs, own, place, y)
+    beta, F = beta[place], F[place]
     found: dict[Pair, tuple[Index, Solution]] = {}
-    of_class = np.split(rows, start[1:-1])
     for number in np.flatnonzero(states[:, 0] <= tol).tolist():
-        a, b = chosen[number]
-        own = np.concatenate([of_class[a], of_class[b]])
-        order = np.argsort(own)
-        mine = order + (end[number] - sizes[number])
-        y = np.where(order < each[a], 1.0, -1.0)
-        objective = 0.5 * float(beta[mine] @ (F[mine] - y))
+        mine = slice(end[number] - sizes[number], end[number])
+        b, f = beta[mine], F[mine]
+        objective = 0.5 * float(b @ (f - y[mine]))
         violation, bias = states[number].tolist()
         work = int(steps[number])
-        found[a, b] = (
-            own[order],
-            Solution(beta[mine], F[mine], objective, violation, work, converged=True, bias=bias),
-        )
+        solution = Solution(b, f, objective, violation, work, converged=True, bias=bias)
+        found[chosen[number]] = own[mine], solution
     return found

@@ -30,4 +30,4 @@ def vector(value: ArrayLike, name: str, n: int) -> NDArray[np.float64]:
         )
     if not np.isfinite(array).all():
         raise InputError(f"{name} holds a value that is not finite: give finite numbers.")
-    return np.array(np.broadcast_to(array, (n,)))
+    return array.copy() if array.shape else np.full(n, array)

@@ -25,6 +25,7 @@ from dcsvm_dask.solvers import (
     solve_machines,
 )
 from dcsvm_dask.solvers.class_blocks import ClassBlocks
+from dcsvm_dask.solvers.machines import places_of
 
 KERNEL = Kernel("rbf", gamma=0.02)
 
@@ -179,6 +180,41 @@ def test_what_pairs_share_is_bounded(
     assert len(blocks._strips) <= class_blocks.STRIPS
     assert ClassBlocks.of(KERNEL, X, y, pairs[:1], np.inf) is None  # nobody to share with
     assert ClassBlocks.of(KERNEL, X, y, [(0, 1), (0, 9)], np.inf) is None  # no rows of class 9
+
+
+@pytest.mark.parametrize("strip_bytes", [0, class_blocks.STRIP_BYTES])
+def test_rows_of_the_negative_class_may_come_first(
+    wine: Any, strip_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(class_blocks, "STRIP_BYTES", strip_bytes)
+    X, y = wine
+    pairs = [(0, 1), (0, 2), (1, 2)]
+    blocks = ClassBlocks.of(KERNEL, X, y, pairs, np.inf, most_rows=130, negative_first=True)
+    assert blocks is not None
+    assert blocks.pairs == {(0, 2), (1, 2), (0, 1)}
+    for a, b in pairs:
+        rows, labels = blocks.variables(a, b)
+        np.testing.assert_array_equal(y[rows], np.sort(y[rows])[::-1])
+        np.testing.assert_array_equal(labels, np.where(y[rows] == a, 1.0, -1.0))
+        K = rbf_kernel(X[rows].astype(np.float64), gamma=KERNEL.gamma)
+        with blocks.pair(a, b) as found:
+            np.testing.assert_allclose(found, K, rtol=0, atol=1e-12)
+    few = ClassBlocks.of(KERNEL, X, y, pairs, np.inf, most_rows=120)
+    assert few is not None
+    assert few.pairs == {(0, 2), (1, 2)}  # (0, 1) has 130 rows
+
+
+@pytest.mark.parametrize("machines", [machines_of(5), machines_of(5, "ovr"), [Machine(3, 1)]])
+def test_places_of_many_machines_are_those_of_each(machines: list[Machine]) -> None:
+    codes = np.random.default_rng(0).integers(0, 5, 200)
+    numbers, rows, expected = [], [], []
+    for number, one in enumerate(machines):
+        mine, _ = one.rows(codes)
+        numbers.append(np.full(len(mine), number))
+        rows.append(mine)
+        expected.append(one.place(codes[mine]))
+    found = places_of(machines, np.concatenate(numbers), codes[np.concatenate(rows)])
+    np.testing.assert_array_equal(found, np.concatenate(expected))
 
 
 def test_a_machine_whose_rows_are_of_one_class_decides_for_it(wine: Any) -> None:

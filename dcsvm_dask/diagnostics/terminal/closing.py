@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from dcsvm_dask.diagnostics.summary import figures, is_exact, state_of
-from dcsvm_dask.diagnostics.watch import RUNNING
 from dcsvm_dask.errors import DcsvmError
 from dcsvm_dask.methods.registry import kind_of
 from dcsvm_dask.numbers import clock, megabytes
@@ -55,7 +54,7 @@ def next_commands(run: RunFolder, status: dict[str, Any]) -> list[str]:
     """Return commands that are useful next."""
     place = shlex.quote(shown(run.place.url))
     # A run that is going on refuses a second process.
-    going = status["state"] in ("complete", RUNNING)
+    going = status["state"] in ("complete", "running")
     found = [] if going else [f"dcsvm resume {place}"]
     most = run.header["goals"]["max_rounds"]
     if status["state"] == "complete" and not status["converged"] and _last_round(status) >= most:

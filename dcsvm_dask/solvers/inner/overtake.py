@@ -68,6 +68,8 @@ class Overtake:
         stuck : bool, default False
             Whether SMO gets no further, as where its gradient in float32 is too coarse.
         """
+        if not stuck and work < max(_AFTER * _STEPS * _OVERHEAD, self._from):
+            return None  # too early, however few the rows are
         n, dual = len(beta), problem.dual
         most = interior_rows(n, K.itemsize)
         violation, shift = problem.violation(beta, F)

@@ -92,7 +92,7 @@ def _pair_gain(
     """
     slope = min(max(g - g_i, _f4(0)), hi)
     both = diagonal + diagonal_i
-    return slope * slope / max(both - twice * k_ij, _FLAT * both)
+    return slope * slope / max(both - twice * k_ij, _FLAT * abs(both))
 
 
 @njit(**_OPTIONS)

@@ -156,7 +156,7 @@ class _Descent:
         self._seen: tuple[NDArray[np.float64], tuple[float, float | NDArray[np.float64]]] | None = (
             None
         )
-        self._diagonal = curvatures(K.diagonal())
+        self._diagonal = curvatures(K.diagonal(), pairs=problem.equality)
         self._active = ActiveSet(K, self._diagonal, problem, scratch)
         self._n_iter = self._spent = self._stalls = self._updates = 0
         self._best = np.inf
@@ -293,7 +293,7 @@ def _change(
     return rise
 
 
-def curvatures(diagonal: NDArray[np.floating]) -> NDArray[np.float32]:
+def curvatures(diagonal: NDArray[np.floating], *, pairs: bool) -> NDArray[np.float32]:
     """Return the diagonal of a kernel matrix, kept above 0 (linear kernels have rows of zeros).
 
     In float32, too: values of a polynomial of a high degree may be next to nothing.
@@ -301,14 +301,18 @@ def curvatures(diagonal: NDArray[np.floating]) -> NDArray[np.float32]:
     Parameters
     ----------
     diagonal : ndarray, shape (n,)
+    pairs : bool
+        Whether steps are of two variables whose sum is kept: then values below 0, as the sigmoid
+        kernel's may be, stay what they are, since only K_ii + K_jj - 2 K_ij counts.
     """
     least = max(1e-12 * (diagonal.max(initial=0.0) or 1.0), _LEAST_CURVATURE)
-    return np.maximum(diagonal, least).astype(np.float32)
+    kept = np.maximum(diagonal, least)
+    return (np.where(diagonal < -least, diagonal, kept) if pairs else kept).astype(np.float32)
 
 
 def _rounding(
     at_origin: NDArray[np.float64], beta: NDArray[np.float64], diagonal: NDArray[np.float32]
 ) -> float:
     """Return about how far off the gradient is when it is summed in float64."""
-    size = np.abs(at_origin).max() + diagonal.max() * np.linalg.norm(beta)
+    size = np.abs(at_origin).max() + np.abs(diagonal).max() * np.linalg.norm(beta)
     return float(2.0 * np.finfo(np.float64).eps * size)

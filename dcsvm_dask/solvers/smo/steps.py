@@ -78,7 +78,7 @@ def pair_steps(
         j = pair_partner(G, hi, zone, diagonal, K[at_i], twice, G[i], diagonal[i])
         at_j = ask(K, asked, np.int64(j))
         both = np.float64(diagonal[i]) + np.float64(diagonal[j])
-        a = max(both - 2.0 * (np.float64(K[at_i, j]) * unit), TAU * both)
+        a = max(both - 2.0 * (np.float64(K[at_i, j]) * unit), TAU * abs(both))
         room_i = upper[i] - beta[i]
         room_j = beta[j] - lower[j]
         slope = np.float64(G[i]) - np.float64(falling(G[j], zone, j))
@@ -154,7 +154,7 @@ def group_steps(
             *(G[mine], hi[mine], None, diagonal[mine], K[i][mine]), np.float32(2), G[i], diagonal[i]
         )
         both = np.float64(diagonal[i]) + np.float64(diagonal[j])
-        curvature = max(both - 2.0 * np.float64(K[i, j]), TAU * both)
+        curvature = max(both - 2.0 * np.float64(K[i, j]), TAU * abs(both))
         room_i = upper[i] - beta[i]
         room_j = beta[j] - lower[j]
         step = min((np.float64(G[j]) - np.float64(G[i])) / curvature, room_i, room_j)
