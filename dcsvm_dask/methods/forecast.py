@@ -180,7 +180,7 @@ class Forecast:
             Whether the first set has the predicted support vectors.
         """
         most, rows = min(self.n, self.settings.set_cap), self.set_rows
-        if predicted and not self.measured.is_probed:
+        if predicted and self.measured.set_share == 1.0:  # nobody has looked
             rows = min(rows, max(SMALL_SET, FILL * SUPPORT_SHARE * self.n))
         beside = 3 * most * self.row + 12 * VECTOR * self.n
         return self._matrix(rows, most, beside, beside)

@@ -17,7 +17,7 @@ class Measured:
     smooth: bool | None = None
     """Whether the kernel is smooth, so that levels do not pay; None: not known."""
     set_share: float = 1.0
-    """Share of the variables that the working set needs."""
+    """Share of the variables that the working set needs; 1: not known."""
     free_support: float = 0.0
     """Support vectors below their bound that all rows are expected to have; 0: not known."""
     support_share: float = 1.0
@@ -34,11 +34,6 @@ class Measured:
 
     The mapped pages of a library that was just installed may be counted as 70 MiB more.
     """
-
-    @property
-    def is_probed(self) -> bool:
-        """Whether a sample of the rows has been looked at."""
-        return self.value_seconds > 0.0
 
     @classmethod
     def of(cls, record: Record) -> Measured:

@@ -50,6 +50,8 @@ NEAR, BOXES = 1e-8, 4.0
 """Kernel value from which on a pair is near; how much further tiles reach than single rows."""
 FLATTER = 0.05
 """Decrease of the power by which the expansion grows, from a sample to all rows."""
+NEARLY_ALL = 0.999
+"""A share of all rows is written as this one: 1 stands for a share that is not known."""
 SLOWING = 0.75
 """Power by which free support vectors grow from a sample to all rows, over that from half of it."""
 
@@ -292,7 +294,7 @@ def _of_one_set(
     X = rows.take(sample)
     share, free = _working_set(settings, data, sample, X)
     return {
-        "set_share": share,
+        "set_share": min(share, NEARLY_ALL),
         "free_support": free,
         "value_seconds": time_of_value(settings, stored_for_speed(X)),
         "process_bytes": process_bytes,

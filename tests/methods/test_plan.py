@@ -229,7 +229,12 @@ def test_a_run_by_working_sets_takes_the_memory_that_was_planned(
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "rows", "C", "gamma"),
-    [("bank_marketing", 20_000, 10.0, 1.0), ("cod-rna", 50_000, 10.0, 16.0)],
+    [
+        ("bank_marketing", 20_000, 10.0, 1.0),
+        ("cod-rna", 50_000, 10.0, 16.0),
+        ("covtype", 12_000, 32.0, 64.0),  # one working set, as the next
+        ("magic", 12_000, 10.0, 1.0),
+    ],
 )
 def test_one_task_takes_the_memory_that_was_planned(
     name: str,
@@ -388,7 +393,7 @@ def test_the_set_of_few_rows_is_planned_from_what_the_probe_has_found() -> None:
         stages = plan(*few_rows_to_plan(n)).stages
         assert [one.stage.name for one in stages[:-1]] == names
     for share in (0.3, 0.8):
-        probed = Measured(set_share=share, value_seconds=1e-9)
+        probed = Measured(set_share=share)
         solve = plan(*few_rows_to_plan(12_000), probed).stages[-1]
         rows = share * 12_000
         assert 4 * rows**2 < solve.task_bytes < 4.4 * rows**2 + (4 << 20)
