@@ -47,7 +47,8 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
     block (early prediction: Hsieh, Si, Dhillon, ICML 2014, equation (6)). Where the kernel is
     smooth, SVMs of blocks also train on a weighted sample of the other blocks' rows. These scores
     rank the candidates; of the best of them `exact` are solved as a whole, and of these the best is
-    chosen.
+    chosen. Where a polynomial or linear kernel has few features beside the rows, SVMs of two
+    classes are solved as a whole at once, without a kernel matrix.
 
     Of other estimators every candidate is fitted to every split, and every score is exact. Those of
     the same kernel share its matrix, and each starts from the solution of the one before: C goes

@@ -59,17 +59,33 @@ def block_scores(
     C = costs.cost_of(base.C, infinite=True)
     weight = costs.bounds(base, X, codes, sample_weight, infinite=True) / C
     task = Task(base, X, codes, weight, labels, base.classes_, splits, scorer, known)
-    blocks = _blocks(task, candidates[0], len(codes) if known else block_rows)
-    scores, seconds, solved = scored(task, candidates, blocks, threads)
-    early = np.full(len(candidates), len(blocks) > 1)
-    first = Scores(scores, seconds, solved, early).best
-    order = np.argsort(-scores.mean(axis=1), kind="stable")
-    best = np.concatenate([[first], order[order != first]])[:exact]
-    if early.any() and len(best):
-        found = exactly_scored(task, candidates, best.tolist(), blocks, threads)
-        scores[best], seconds[best], solved[best] = found
-        early[best] = False
+    needs_none = np.array([task.takes_no_matrix(candidate) for candidate in candidates])
+    whole, others = np.flatnonzero(needs_none), np.flatnonzero(~needs_none)
+    one_block = known or not len(others)
+    blocks = _blocks(task, candidates[0], len(codes) if one_block else block_rows)
+    n = len(candidates)
+    scores, seconds = np.empty((2, n, len(splits)))
+    solved, early = np.empty(n, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
+    if len(others):
+        found = scored(task, [candidates[place] for place in others], blocks, threads)
+        scores[others], seconds[others], solved[others] = found
+        if len(blocks) > 1:
+            early[others] = True
+            whole = np.concatenate([whole, others[_best(*found)[:exact]]])
+    if len(whole):
+        found = exactly_scored(task, candidates, whole.tolist(), blocks, threads)
+        scores[whole], seconds[whole], solved[whole] = found
+        early[whole] = False
     return Scores(scores, seconds, solved, early, len(blocks))
+
+
+def _best(
+    scores: NDArray[np.float64], seconds: NDArray[np.float64], solved: NDArray[np.bool_]
+) -> Index:
+    """Return the places of candidates by their scores, the one that would be chosen first."""
+    first = Scores(scores, seconds, solved, np.ones(len(scores), dtype=np.bool_)).best
+    order = np.argsort(-scores.mean(axis=1), kind="stable")
+    return np.concatenate([[first], order[order != first]])
 
 
 def _blocks(task: Task, first: dict[str, Any], block_rows: int) -> list[Index]:

@@ -72,6 +72,24 @@ def test_any_scorer_and_sparse_rows(cancer: Any, scoring: str, store: Any) -> No
     np.testing.assert_allclose(ours.cv_results_["mean_test_score"], mean, atol=2e-3)
 
 
+def test_kernels_of_few_features_are_scored_as_a_whole_beside_others(shared_data: Any) -> None:
+    file = shared_data("magic")
+    X, y = file["X_train"][:4500].astype(np.float64), file["y_train"][:4500]
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    few: dict[str, Any] = {"kernel": "poly", "degree": 2, "coef0": 1.0}
+    grid: list[dict[str, Any]] = [
+        {name: [value] for name, value in few.items()} | {"C": [1.0, 300.0]},
+        {"gamma": [8.0]},
+    ]
+    how: dict[str, Any] = {"cv": 2, "block_rows": 1000, "exact": 0, "refit": False}
+    found = DCSVMSearchCV(DCSVC(), grid, **how).fit(X, y).cv_results_
+    assert found["early"].tolist() == [False, False, True]
+    assert found["solved"].all()
+    for place, C in enumerate((1.0, 300.0)):
+        scores = cross_val_score(DCSVC(C=C, tol=1e-5, **few), X, y, cv=2)
+        assert found["mean_test_score"][place] == pytest.approx(scores.mean(), abs=1e-3)
+
+
 def test_blocks_rank_and_the_best_are_solved_as_a_whole(cancer: Any) -> None:
     X, y = cancer
     grid = {"C": [0.1, 1.0, 10.0], "gamma": [0.003, 0.03, 3.0]}

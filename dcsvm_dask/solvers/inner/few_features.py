@@ -40,6 +40,12 @@ def are_few_features(kernel: Kernel, n_rows: int, n_columns: int) -> bool:
     return rank is not None and 0 < rank * _ROWS_A_FEATURE <= n_rows
 
 
+def may_be_few_features(kernel: Kernel, n_rows: int, n_columns: int) -> bool:
+    """Return whether the method may be tried where sequential minimal optimisation is slow."""
+    rank = count_explicit_features(kernel, n_columns)
+    return rank is not None and 0 < rank * _FEWEST_ROWS_A_FEATURE <= n_rows
+
+
 @dataclass(frozen=True)
 class FewFeatures:
     """A dual problem whose kernel values are inner products of few features.
@@ -67,10 +73,10 @@ class FewFeatures:
             Memory of the features in float64, of which there are two copies at most.
         """
         n, d = X.shape
-        rank = count_explicit_features(kernel, d)
         plain = dual.ridge is None and dual.group is None and dual.spare is None
-        if not (plain and rank and rank * _FEWEST_ROWS_A_FEATURE <= n):
+        if not (plain and may_be_few_features(kernel, n, d)):
             return None
+        rank = count_explicit_features(kernel, d) or 0
         return cls(kernel, X, dual, rank) if 16.0 * n * rank <= most_bytes else None
 
     @property
