@@ -91,8 +91,8 @@ def _pair_gain(
     `g` is the slope of the variable that falls.
     """
     slope = min(max(g - g_i, _f4(0)), hi)
-    both = diagonal + diagonal_i
-    return slope * slope / max(both - twice * k_ij, _FLAT * abs(both))
+    size = abs(diagonal) + abs(diagonal_i)  # above 0, also where the sum is 0
+    return slope * slope / max(diagonal + diagonal_i - twice * k_ij, _FLAT * size)
 
 
 @njit(**_OPTIONS)

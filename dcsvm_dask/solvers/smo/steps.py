@@ -25,6 +25,14 @@ TAU = 1e-12
 _PATIENCE = 16
 
 
+@njit(**INNER)
+def pair_curvature(K_ii: Any, K_jj: Any, K_ij: Any) -> Any:
+    """Return K_ii + K_jj - 2 K_ij, kept above 0; with a diagonal below 0 the sum may be 0."""
+    one = np.float64(K_ii)
+    other = np.float64(K_jj)
+    return max(one + other - 2.0 * K_ij, TAU * (abs(one) + abs(other)))
+
+
 @njit(cache=True, nogil=True)
 def pair_steps(
     K: Any,
@@ -77,8 +85,7 @@ def pair_steps(
         at_i = ask(K, asked, np.int64(i))
         j = pair_partner(G, hi, zone, diagonal, K[at_i], twice, G[i], diagonal[i])
         at_j = ask(K, asked, np.int64(j))
-        both = np.float64(diagonal[i]) + np.float64(diagonal[j])
-        a = max(both - 2.0 * (np.float64(K[at_i, j]) * unit), TAU * abs(both))
+        a = pair_curvature(diagonal[i], diagonal[j], np.float64(K[at_i, j]) * unit)
         room_i = upper[i] - beta[i]
         room_j = beta[j] - lower[j]
         slope = np.float64(G[i]) - np.float64(falling(G[j], zone, j))
@@ -153,8 +160,7 @@ def group_steps(
         j = a + pair_partner(
             *(G[mine], hi[mine], None, diagonal[mine], K[i][mine]), np.float32(2), G[i], diagonal[i]
         )
-        both = np.float64(diagonal[i]) + np.float64(diagonal[j])
-        curvature = max(both - 2.0 * np.float64(K[i, j]), TAU * abs(both))
+        curvature = pair_curvature(diagonal[i], diagonal[j], np.float64(K[i, j]))
         room_i = upper[i] - beta[i]
         room_j = beta[j] - lower[j]
         step = min((np.float64(G[j]) - np.float64(G[i])) / curvature, room_i, room_j)
