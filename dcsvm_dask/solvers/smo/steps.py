@@ -11,26 +11,19 @@ from dcsvm_dask.kernels.row_by_row import ask
 from dcsvm_dask.kernels.vectors import INNER
 from dcsvm_dask.solvers.smo.loops import (
     FAR,
+    TAU,
     box_partner,
     box_update,
     falling,
+    pair_curvature,
     pair_partner,
     pair_update,
     projected,
 )
 
-TAU = 1e-12
 # Steps in a row that need no new row of K: from then on the rows that are there make a problem of
 # their own, of shorter steps.
 _PATIENCE = 16
-
-
-@njit(**INNER)
-def pair_curvature(K_ii: Any, K_jj: Any, K_ij: Any) -> Any:
-    """Return K_ii + K_jj - 2 K_ij, kept above 0; with a diagonal below 0 the sum may be 0."""
-    one = np.float64(K_ii)
-    other = np.float64(K_jj)
-    return max(one + other - 2.0 * K_ij, TAU * (abs(one) + abs(other)))
 
 
 @njit(cache=True, nogil=True)
