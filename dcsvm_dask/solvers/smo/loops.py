@@ -38,6 +38,8 @@ TAU = 1e-12
 """The smallest curvature of a step, relative to the diagonal."""
 # The one that a choice reckons with.
 _FLAT = np.float32(1e-6)
+# And where a diagonal below 0 makes the sum of two 0.
+_LEAST = np.float32(1e-37)
 
 
 @njit(**INNER, **_CHOICES)
@@ -93,8 +95,8 @@ def _pair_gain(
     `g` is the slope of the variable that falls.
     """
     slope = min(max(g - g_i, _f4(0)), hi)
-    size = abs(diagonal) + abs(diagonal_i)  # above 0, also where the sum is 0
-    return slope * slope / max(diagonal + diagonal_i - twice * k_ij, _FLAT * size)
+    both = diagonal + diagonal_i
+    return slope * slope / max(both - twice * k_ij, _FLAT * abs(both), _LEAST)
 
 
 @njit(**INNER)
