@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -30,6 +31,7 @@ NOT_COMPILED = frozenset(
     }
 )
 """Rooms that compiled code neither lives in nor imports."""
+_decorating = threading.Lock()
 
 
 def njit(**flags: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -38,14 +40,16 @@ def njit(**flags: Any) -> Callable[[Callable[..., Any]], Any]:
     from numba import config
 
     def compiled(function: Callable[..., Any]) -> Any:
-        before = config.CACHE_DIR
         # The setting is that of the whole process; a function keeps what it is decorated with.
-        config.CACHE_DIR = before or usable_cache()
-        try:
-            # Nothing takes the address of a function, which another wrapper is for.
-            return numba.njit(no_cfunc_wrapper=True, **flags)(function)
-        finally:
-            config.CACHE_DIR = before
+        # Threads import at the same time where names are imported on first use.
+        with _decorating:
+            before = config.CACHE_DIR
+            config.CACHE_DIR = before or usable_cache()
+            try:
+                # Nothing takes the address of a function, which another wrapper is for.
+                return numba.njit(no_cfunc_wrapper=True, **flags)(function)
+            finally:
+                config.CACHE_DIR = before
 
     return compiled
 

@@ -5,8 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+import numba
 import pytest
 
 from dcsvm_dask import compiled
@@ -47,6 +52,44 @@ def test_a_cache_that_cannot_be_written_is_left_to_numba(
     compiled.usable_cache.cache_clear()
     assert compiled.usable_cache() == ""
     compiled.usable_cache.cache_clear()
+
+
+def test_threads_that_import_at_the_same_time_leave_the_setting_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, inside, done = threading.Event(), threading.Event(), threading.Event()
+    seen: list[str] = []
+
+    def decorator(**flags: Any) -> Callable[[Any], Any]:
+        del flags
+
+        def decorated(function: Any) -> Any:
+            if function is first:  # the other one begins meanwhile, if it can
+                begun.set()
+                inside.wait(0.2)
+            else:  # it ends last
+                inside.set()
+                done.wait()
+            seen.append(numba.config.CACHE_DIR)
+            return function
+
+        return decorated
+
+    def first() -> None: ...
+
+    def second() -> None: ...
+
+    monkeypatch.setattr(numba, "njit", decorator)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr(compiled, "usable_cache", lambda: str(tmp_path))
+    with ThreadPoolExecutor(2) as threads:
+        one = threads.submit(compiled.njit(), first)
+        begun.wait()
+        other = threads.submit(compiled.njit(), second)
+        one.add_done_callback(lambda _: done.set())
+        assert [one.result(), other.result()] == [first, second]
+    assert seen == 2 * [str(tmp_path)]
+    assert numba.config.CACHE_DIR == ""
 
 
 def test_rooms_whose_sources_do_not_count_compile_nothing() -> None:

@@ -44,6 +44,7 @@ def of_machines(
     n_classes: int,
     *,
     bounded: bool = True,
+    scales: Vector | None = None,
 ) -> Exact:
     """Return the coefficients and measures of SVMs that were solved in memory.
 
@@ -56,6 +57,8 @@ def of_machines(
     n_classes : int
     bounded : bool, default True
         Whether the weights of rows bound their variables.
+    scales : ndarray, shape (n_machines,), float64, optional
+        What each SVM's variables were divided by, after which weights do not bound them.
 
     Returns
     -------
@@ -67,9 +70,13 @@ def of_machines(
     number = np.repeat(np.arange(len(machines)), [len(one.rows) for one in machines])
     support = np.flatnonzero(beta)
     variable, beta = np.concatenate([one.rows for one in machines])[support], beta[support]
+    number = number[support]
+    if scales is not None:
+        beta = beta * scales[number]
     of, rows, values = variables.shared_out_to_rows(variable, beta, bounded=bounded)
-    places = places_of([one.machine for one in machines], number[support[of]], codes[rows])
-    coef[places, rows] = values
+    number = number[of]
+    places = places_of([one.machine for one in machines], number, codes[rows])
+    coef[places, rows] = values if scales is None else values / scales[number]
     solutions = [one.solution for one in machines]
     return Exact(
         coef,

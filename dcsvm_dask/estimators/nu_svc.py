@@ -16,7 +16,7 @@ from dcsvm_dask.checks import check
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking, costs, given_rows, warned
 from dcsvm_dask.estimators.chain import Chain
-from dcsvm_dask.estimators.exact import Exact
+from dcsvm_dask.estimators.exact import of_machines
 from dcsvm_dask.estimators.expansion import solver_words
 from dcsvm_dask.estimators.fit_lines import FitLines
 from dcsvm_dask.estimators.fit_tasks import FitTasks, TellsCallbacks, sets_up_callbacks
@@ -43,7 +43,6 @@ from dcsvm_dask.solvers import (
     Machine,
     NuSolution,
     SolvedMachine,
-    coefficient_rows,
     largest_machine,
     machines_of,
     solve_nu,
@@ -229,8 +228,11 @@ coef_, n_iter_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
                     yield
 
             found = self._solved(kernel, stored, codes, variables, before, chain, within, how)
-            self._learn(_exact(found, machines, variables, codes, n_classes), codes, X.__getitem__)
             self.rho_ = np.array([one.multiplier for one, _ in found])
+            exact = of_machines(
+                _of_pairs(found, machines), variables, codes, n_classes, scales=self.rho_
+            )
+            self._learn(exact, codes, X.__getitem__)
             if not alone:
                 warned.warn_isolated(self, kernel, X)
                 warned.warn_fallbacks(self.inner, [one.solution for one, _ in found])
@@ -335,10 +337,7 @@ coef_, n_iter_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
 
         def solve(part: Variables) -> list[SolvedMachine]:
             found = self._solved(kernel, X, codes, part, None, Chain(), _alone, own, lower_nu=True)
-            return [
-                SolvedMachine(machine, mine, one.solution)
-                for machine, (one, mine) in zip(machines, found, strict=True)
-            ]
+            return _of_pairs(found, machines)
 
         return calibrated(self, kernel, X, codes, variables, solve)
 
@@ -373,27 +372,11 @@ def _alone(number: int) -> AbstractContextManager[None]:
     return nullcontext()
 
 
-def _exact(
-    found: list[tuple[NuSolution, NDArray[np.int64]]],
-    machines: list[Machine],
-    variables: Variables,
-    codes: NDArray[np.int32],
-    n_classes: int,
-) -> Exact:
-    """Return the coefficients of all rows, shared out among equal ones before they are scaled."""
-    coef = np.zeros((coefficient_rows(n_classes, "ovo"), len(codes)))
-    for (one, mine), machine in zip(found, machines, strict=True):
-        alpha = np.zeros(len(variables.rows))
-        alpha[mine] = np.abs(one.solution.beta) * one.multiplier
-        rows, y = machine.rows(codes)
-        shares = variables.shared_out(alpha)[rows] / one.multiplier
-        coef[machine.place(codes[rows]), rows] = y * shares
-    solutions = [one.solution for one, _ in found]
-    return Exact(
-        coef,
-        np.array([one.bias for one in solutions]),
-        np.array([one.objective for one in solutions]),
-        np.array([one.violation for one in solutions]),
-        np.array([one.n_iter for one in solutions], dtype=np.int64),
-        [bool(one.converged) for one in solutions],
-    )
+def _of_pairs(
+    found: list[tuple[NuSolution, NDArray[np.int64]]], machines: list[Machine]
+) -> list[SolvedMachine]:
+    """Return solutions, each with its variables, as those of pairs of classes."""
+    return [
+        SolvedMachine(machine, mine, one.solution)
+        for machine, (one, mine) in zip(machines, found, strict=True)
+    ]

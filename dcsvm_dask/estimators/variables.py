@@ -14,7 +14,6 @@ from dcsvm_dask.storage.hashing import row_hashes
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
-_ALL = slice(None)
 
 
 @dataclass(frozen=True)
@@ -33,23 +32,19 @@ class Variables:
     part: Vector
     """What each row adds to that of its variable."""
 
-    def shared_out(
-        self, alpha: Vector, rows: Index | slice = _ALL, *, bounded: bool = True
-    ) -> Vector:
+    def shared_out(self, alpha: Vector, *, bounded: bool = True) -> Vector:
         """Return the dual variable of each row: equal rows share by their weights.
 
         Parameters
         ----------
         alpha : ndarray, shape (n_variables,), float64
             0 or more.
-        rows : ndarray or slice, optional
-            The rows that are asked for; all by default.
         bounded : bool, default True
             Whether the weights are bounds, beyond which rounding leads.
         """
-        of_row, part = self.of_row[rows], self.part[rows]
-        found = np.append(alpha, 0.0)[of_row] * (part / np.append(self.C, 1.0)[of_row])
-        return np.asarray(np.minimum(found, part) if bounded else found)
+        part = self.part / np.append(self.C, 1.0)[self.of_row]
+        found = np.append(alpha, 0.0)[self.of_row] * part
+        return np.asarray(np.minimum(found, self.part) if bounded else found)
 
     def shared_out_to_rows(
         self, variables: Index, beta: Vector, *, bounded: bool = True

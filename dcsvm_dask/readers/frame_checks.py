@@ -21,7 +21,7 @@ def is_frame(X: Any) -> bool:
 
 
 def is_of_pandas(part: Any) -> bool:
-    """Return whether an object is a data frame, series or index of pandas, by its attributes."""
+    """Return whether an object is a data frame or a series of pandas, by its attributes."""
     return hasattr(part, "iloc")
 
 
@@ -53,12 +53,12 @@ def warn_of_order(X: Any, y: Any, name: str, stacklevel: int = 3) -> None:
         return
     where = int(np.argmax(np.asarray(ours != theirs)))
     remedy = "y.loc[X.index]" if ours.is_unique else "both in the same order"
-    said = (
+    text = (
         f"{name}: the index of y has the values of that of X in another order (first in row "
         f"{where}, counted from 0: {ours[where]} and {theirs[where]}); rows and labels are "
         f"paired by position: give {remedy} where they belong together by the index"
     )
-    warnings.warn(DcsvmWarning(said), stacklevel=stacklevel)
+    warnings.warn(DcsvmWarning(text), stacklevel=stacklevel)
 
 
 def _same_values(one: Any, other: Any) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels.vectors import INNER
 from dcsvm_dask.solvers.optimality import AT_BOUND
-from dcsvm_dask.solvers.smo.loops import FAR
+from dcsvm_dask.solvers.smo.loops import FAR, TAU
 from dcsvm_dask.solvers.smo.steps import pair_steps
 
 STEPS_OF_ROW = 1000
@@ -28,8 +28,6 @@ EXACT_FREE = 48
 """Free variables, at most, that are made exact once the tolerance is met."""
 WORTH = 10.0
 """Operations on equations for each one that steps have taken so far, at most."""
-TAU = 1e-12
-"""Least curvature of a step, as a share of the diagonal's."""
 # So often at most variables meet or leave their bounds while they are made exact.
 _TO_FINISH = 12
 # The violation at which there is nothing left, for a margin of 1.

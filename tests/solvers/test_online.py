@@ -240,6 +240,19 @@ def test_every_answer_is_feasible_and_converged_ones_are_optimal(
         assert violation_box(gradient, found.alpha, bound) <= 2.5e-3
 
 
+def test_equal_rows_of_both_classes_with_a_diagonal_below_0_stay_within_the_bounds() -> None:
+    """The values of the sigmoid kernel are kept in float32: some curvatures round to below 0."""
+    random, kernel = np.random.default_rng(1), Kernel("sigmoid", gamma=0.04, coef0=-1.0)
+    X = np.repeat(random.random((150, 3)).astype(np.float32), 2, axis=0)
+    y = np.where(random.random(300) < 0.5, 1.0, -1.0)
+    found = solve_online(kernel, X, y, 5.0, equality=True, passes=20)
+    assert found.converged
+    assert found.alpha.min() >= 0.0
+    assert found.alpha.max() <= 5.0
+    gradient = y * (kernel_matrix(kernel, X, dtype=np.float64) @ (y * found.alpha)) - 1.0
+    assert violation_pair(gradient, found.alpha, y, 5.0) <= 2e-3
+
+
 def test_what_cannot_be_used_is_refused() -> None:
     X, y = np.eye(4, dtype=np.float32), np.array([1.0, -1.0, 1.0, -1.0])
     with pytest.raises(InputError, match="passes is 0"):

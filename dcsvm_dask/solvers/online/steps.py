@@ -17,9 +17,9 @@ from dcsvm_dask.solvers.online.arrays import (
     release,
     touch,
 )
-from dcsvm_dask.solvers.smo.loops import CHUNK, FAR, bits, ordered_bits
+from dcsvm_dask.solvers.smo.loops import CHUNK, FAR, bits, ordered_bits, pair_curvature
 
-_TAU = 1e-12
+_LEAST = 1e-24  # a curvature, of rows of zeros by the linear kernel
 _SUM = {**INNER, "fastmath": {"contract", "reassoc", "nsz"}}
 
 
@@ -246,11 +246,10 @@ def _ends(S: Any) -> Any:
 @njit(**INNER)
 def _pair_step(S: Any, i: Any, j: Any) -> None:
     """Move beta_i up and beta_j down by as much, to where that is best."""
-    both = S.diagonal[i] + S.diagonal[j]
     Ki, Kj = S.cache[S.where[i]], S.cache[S.where[j]]
-    curvature = max(both - 2.0 * np.float64(Ki[j]), _TAU * both)
+    curvature = pair_curvature(S.diagonal[i], S.diagonal[j], np.float64(Ki[j]))
     room_i, room_j = S.upper[i] - S.beta[i], S.beta[j] - S.lower[j]
-    step = min((S.g[i] - S.g[j]) / curvature, room_i, room_j)
+    step = min((S.g[i] - S.g[j]) / max(curvature, _LEAST), room_i, room_j)
     S.beta[i] = S.upper[i] if step == room_i else S.beta[i] + step
     S.beta[j] = S.lower[j] if step == room_j else S.beta[j] - step
     mark(S, i)
@@ -265,7 +264,7 @@ def _pair_step(S: Any, i: Any, j: Any) -> None:
 def _step(S: Any, i: Any) -> None:
     """Move beta_i to where it is best."""
     before = S.beta[i]
-    wanted = before + S.g[i] / max(S.diagonal[i], _TAU * _TAU)
+    wanted = before + S.g[i] / max(S.diagonal[i], _LEAST)
     S.beta[i] = min(max(wanted, S.lower[i]), S.upper[i])
     mark(S, i)
     _add(S.g, S.cache[S.where[i]], before - S.beta[i], S.counts[HIGH])

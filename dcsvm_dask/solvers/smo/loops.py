@@ -34,8 +34,12 @@ _u = np.uintp
 _FLAGS = {"contract", "reassoc", "nsz", "arcp"}
 _CHOICES = {"fastmath": _FLAGS, "error_model": "numpy"}
 _OPTIONS = {"cache": True, "nogil": True, **_CHOICES}
-# The smallest curvature that a choice reckons with, relative to the diagonal.
+TAU = 1e-12
+"""The smallest curvature of a step, relative to the diagonal."""
+# The one that a choice reckons with.
 _FLAT = np.float32(1e-6)
+# And where a diagonal below 0 makes the sum of two 0.
+_LEAST = np.float32(1e-37)
 
 
 @njit(**INNER, **_CHOICES)
@@ -92,7 +96,15 @@ def _pair_gain(
     """
     slope = min(max(g - g_i, _f4(0)), hi)
     both = diagonal + diagonal_i
-    return slope * slope / max(both - twice * k_ij, _FLAT * abs(both))
+    return slope * slope / max(both - twice * k_ij, _FLAT * abs(both), _LEAST)
+
+
+@njit(**INNER)
+def pair_curvature(K_ii: Any, K_jj: Any, K_ij: Any) -> Any:
+    """Return K_ii + K_jj - 2 K_ij, kept above 0; with a diagonal below 0 the sum may be 0."""
+    one = np.float64(K_ii)
+    other = np.float64(K_jj)
+    return max(one + other - 2.0 * K_ij, TAU * (abs(one) + abs(other)))
 
 
 @njit(**_OPTIONS)

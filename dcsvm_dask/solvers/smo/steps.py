@@ -11,15 +11,16 @@ from dcsvm_dask.kernels.row_by_row import ask
 from dcsvm_dask.kernels.vectors import INNER
 from dcsvm_dask.solvers.smo.loops import (
     FAR,
+    TAU,
     box_partner,
     box_update,
     falling,
+    pair_curvature,
     pair_partner,
     pair_update,
     projected,
 )
 
-TAU = 1e-12
 # Steps in a row that need no new row of K: from then on the rows that are there make a problem of
 # their own, of shorter steps.
 _PATIENCE = 16
@@ -77,8 +78,7 @@ def pair_steps(
         at_i = ask(K, asked, np.int64(i))
         j = pair_partner(G, hi, zone, diagonal, K[at_i], twice, G[i], diagonal[i])
         at_j = ask(K, asked, np.int64(j))
-        both = np.float64(diagonal[i]) + np.float64(diagonal[j])
-        a = max(both - 2.0 * (np.float64(K[at_i, j]) * unit), TAU * abs(both))
+        a = pair_curvature(diagonal[i], diagonal[j], np.float64(K[at_i, j]) * unit)
         room_i = upper[i] - beta[i]
         room_j = beta[j] - lower[j]
         slope = np.float64(G[i]) - np.float64(falling(G[j], zone, j))
@@ -153,8 +153,7 @@ def group_steps(
         j = a + pair_partner(
             *(G[mine], hi[mine], None, diagonal[mine], K[i][mine]), np.float32(2), G[i], diagonal[i]
         )
-        both = np.float64(diagonal[i]) + np.float64(diagonal[j])
-        curvature = max(both - 2.0 * np.float64(K[i, j]), TAU * abs(both))
+        curvature = pair_curvature(diagonal[i], diagonal[j], np.float64(K[i, j]))
         room_i = upper[i] - beta[i]
         room_j = beta[j] - lower[j]
         step = min((np.float64(G[j]) - np.float64(G[i])) / curvature, room_i, room_j)
