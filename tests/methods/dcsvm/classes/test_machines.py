@@ -132,16 +132,12 @@ def test_workers_tasks_and_a_resume_change_no_answer(
     together = train("together")
     monkeypatch.setattr(tasks, "TOGETHER", 0.0)  # each SVM is a task
     here, there = train("here"), train("there", two_workers)
-    np.testing.assert_array_equal(
-        here.decision_function(X), together.decision_function(X), strict=True
-    )
-    wanted = here.decision_function(X)
+    wanted = together.decision_function(X)
+    np.testing.assert_array_equal(here.decision_function(X), wanted)
     np.testing.assert_array_equal(there.decision_function(X), wanted)
     stage = here.folder.stage("model-pairs")
     (stage / "commit.json").delete()
-    solved = stage / "solve-0003-0008.json"
-    assert solved.exists()
-    solved.delete()
+    (stage / "solve-0003-0008.json").delete()
     forget_state(here.url)
     again = api.resume(here.url, execution=HERE, quiet=True)
     np.testing.assert_array_equal(again.decision_function(X), wanted)
