@@ -7,7 +7,7 @@ from dcsvm_dask.data.doubtful import may_be_targets
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.storage.dataset import DataSet
 
-FOLD_SECONDS, TRAINED_SECONDS = 0.15e-3, 0.6e-3
+FOLD_SECONDS, TRAINED_SECONDS = 0.15e-3, 0.4e-3
 """Seconds of a core for an SVM of a few rows, in a fold of a search and in a run."""
 
 

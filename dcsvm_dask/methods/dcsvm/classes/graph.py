@@ -35,7 +35,7 @@ WORK = 2.0
 SVM_SECONDS, TAKEN_SECONDS = 0.6e-3, 4e-9
 """Seconds of a core for an SVM of a block beside its values, and for a value that it takes from the
 matrix of the block and solves with."""
-SMALLEST_SECONDS = 1e-3
+SMALLEST_SECONDS = 0.4e-3
 """Seconds of a core for an SVM of a few rows of its own."""
 
 
