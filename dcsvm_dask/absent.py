@@ -28,6 +28,11 @@ def no_such(what: str, path: str, remedy: str = "check the path") -> str:
     -------
     str
     """
+    if path == "-":
+        return (
+            f"there is no such {what}, and standard input cannot be read: data are read more than "
+            "once; write them to a file first"
+        )
     missing = None if "://" in path else _missing(Path(path).expanduser())
     if missing is None or not missing.name:
         return f"there is no such {what}; {remedy}"

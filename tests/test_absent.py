@@ -84,3 +84,10 @@ def test_what_to_do_where_no_name_is_alike(here: Path) -> None:
     done = invoke("train", "elsewhere.zarr", "--run", "r")
     told = "no data set there: there is no such file or folder; check the path, or make one with"
     assert f"{here}/elsewhere.zarr: {told} dcsvm ingest\n" in done.stderr
+
+
+def test_standard_input_is_no_file() -> None:
+    assert no_such("file", "-") == (
+        "there is no such file, and standard input cannot be read: data are read more than once; "
+        "write them to a file first"
+    )

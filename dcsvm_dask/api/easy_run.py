@@ -7,6 +7,7 @@ import os
 from contextlib import ExitStack
 from typing import Any
 
+from dcsvm_dask.api.easy_classes import check_learnable, classes_note
 from dcsvm_dask.api.easy_search import FOLDS, Clock, EasySearch
 from dcsvm_dask.api.ingesting import ingest
 from dcsvm_dask.api.or_resuming import train_or_resume
@@ -176,7 +177,7 @@ def easy(
                 folder.write(interrupted=False)
             else:
                 with announced(announcer), clock.without_compilation():
-                    _read(source, folder, asked, words, own, say)
+                    _read(source, folder, asked, words, own, clock.total, say)
             follow = shown(quiet=quiet, progress=progress, since=clock.since)
             how = {"quiet": True, "report": report, "callbacks": follow}
             return _search_and_train(folder, own, seed, clock, execution, say, how)
@@ -196,11 +197,13 @@ def _read(
     asked: dict[str, Any],
     words: Any,
     own: dict[str, Any],
+    limit: float,
     say: Any,
 ) -> None:
     """Take the source into the data set and say how; leave nothing where it cannot be taken.
 
-    Nor where the class weights or the score, `own`, are not for its classes.
+    Nor where the class weights or the score, `own`, are not for its classes, nor where its classes
+    are rather real targets, too many for the limit, in seconds.
     """
     folder.clear()
     folder.write(asked=asked, state=READING, rounds=[], interrupted=False)
@@ -210,6 +213,7 @@ def _read(
             raise InputError(f"{folder.place}: no rows are held out; give a test fraction")
         Training(class_weight=own["class_weight"]).settle(data)
         check_varying(data)
+        check_learnable(data, limit)
         if _score_of(data, own) == AUC and 0 in data.open_part("test").counts:
             raise InputError("scoring: auc needs held-out rows of both classes")
     except InputError:
@@ -246,6 +250,8 @@ def _search_and_train(
     say(
         f"{share}, {data.n_features:,} features; at most about {clock.total / 60:g} min (--minutes)"
     )
+    if (note := classes_note(data, clock.total)) is not None:
+        say(note)
     linear = _linear(folder, C, usual, clock, score, test)
     constant = constant_score(data, test, score)
     _say_baselines(constant, linear, score, has_classes, say)

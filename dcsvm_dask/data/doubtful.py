@@ -271,19 +271,23 @@ def _of_held_out(
     return f"{'; '.join(without)}: give more rows of them, or another test fraction"
 
 
+def may_be_targets(classes: Sequence[Label], counts: Sequence[int]) -> bool:
+    """Return whether classes may be real targets: many numbers with gaps, most of few rows."""
+    if len(classes) < MANY_CLASSES or not all(isinstance(one, int | float) for one in classes):
+        return False
+    if 2 * sum(count < FEW_ROWS for count in counts) <= len(classes):
+        return False
+    values = [float(label) for label in classes]
+    numbered = max(values) - min(values) == len(values) - 1 and all(map(float.is_integer, values))
+    return not numbered
+
+
 def _of_targets(
     labels: Sequence[Label], classes: Sequence[Label], counts: Sequence[int]
 ) -> str | None:
-    """Return that labels may be real targets: many numbers with gaps, most of them of few rows."""
-    if len(labels) != len(classes) or len(classes) < MANY_CLASSES:  # else merged by --positive
+    """Return that labels may be real targets."""
+    if len(labels) != len(classes) or not may_be_targets(classes, counts):  # merged by --positive
         return None
-    if not all(isinstance(label, int | float) for label in classes):
-        return None
-    if 2 * sum(count < FEW_ROWS for count in counts) <= len(classes):
-        return None
-    values = [float(label) for label in classes]
-    if max(values) - min(values) == len(values) - 1 and all(map(float.is_integer, values)):
-        return None  # numbered classes
     return (
         f"the labels are {len(classes):,} different numbers, most of them in fewer than {FEW_ROWS} "
         "of the training rows; each is a class now: where they are real targets, give "

@@ -301,11 +301,16 @@ def choose_classes(
     return classes, {label: code for code, label in enumerate(classes)}
 
 
+BOOLEANS = FLAGS.index(("false", "true"))
+"""The pair of words for no and yes that stand for booleans in text."""
+
+
 def class_of(label: Label, classes: Sequence[Label]) -> int | None:
     """Return the position of a label among classes; None if it is none of them.
 
     Other formats and programs write two classes in other ways: True, true and 1 are the same one,
-    and so are yes and 1, or Yes, where the classes are no and yes.
+    and so are yes, Yes, 1 and True where the classes are no and yes. Y is none of these: of two
+    pairs of words one must be that of booleans.
 
     Parameters
     ----------
@@ -319,8 +324,10 @@ def class_of(label: Label, classes: Sequence[Label]) -> int | None:
         return list(classes).index(label)
     pairs = [_flag(one) for one in classes]
     own, values = _flag(label), [one[1] for one in pairs if one is not None]
-    words = {one[0] for one in (own, *pairs) if one is not None and one[0] is not None}
+    words = {one[0] for one in pairs if one is not None and one[0] is not None}
     if own is None or len(classes) != 2 or sorted(values) != [0, 1] or len(words) > 1:
+        return None
+    if len({own[0], *words} - {None, BOOLEANS}) > 1:
         return None
     return values.index(own[1])
 

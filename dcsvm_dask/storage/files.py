@@ -12,7 +12,8 @@ import errno
 import os
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
@@ -26,7 +27,8 @@ def replace_file(target: Path, data: bytes) -> None:
     """Write a file whole or not at all, replacing an existing one."""
     temporary = _write_beside(target, data)
     try:
-        temporary.replace(target)
+        with named(temporary, target):
+            temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
@@ -43,7 +45,8 @@ def create_file(target: Path, data: bytes) -> bool:
     """
     temporary = _write_beside(target, data)
     try:
-        created = _name_new(temporary, target)
+        with named(temporary, target):
+            created = _name_new(temporary, target)
     finally:
         temporary.unlink(missing_ok=True)
     sync_folder(target.parent)
@@ -73,12 +76,34 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+@contextmanager
+def named(temporary: Path, target: Path) -> Iterator[None]:
+    """Let a failure of the system name the target: its temporary file or folder is not a user's.
+
+    Where a disk is full the system names no file at all.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or not _is_of(temporary, error.filename):
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(target)) from error
+
+
+def _is_of(temporary: Path, name: str | bytes | int | None) -> bool:
+    """Return whether a failure names a temporary file or folder, what is inside, or nothing."""
+    if not isinstance(name, str | bytes):
+        return True
+    path = Path(os.fsdecode(name))
+    return temporary in (path, *path.parents)
+
+
 def _write_beside(target: Path, data: bytes) -> Path:
     """Write a durable temporary file in the folder of a target, and return its path."""
     make_folder(target.parent)
     temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
     try:
-        with temporary.open("wb") as file:
+        with named(temporary, target), temporary.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

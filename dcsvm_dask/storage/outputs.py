@@ -40,6 +40,7 @@ def output(
     InputError
         If a file exists there, or the place is inside a run or a data set.
     """
+    refuse_standard_output(place, what)
     target = Location.of(place, writable=True)
     refuse_inside(target, what)
     if target.is_local and Path(target.url).is_dir():
@@ -52,6 +53,21 @@ def output(
 def exists_already(target: Location, what: str = "out") -> InputError:
     """Return the error for an output that exists."""
     return InputError(f"{what}: {target} exists; name another file or give {flag('overwrite')}")
+
+
+def refuse_standard_output(place: str | os.PathLike[str] | Location, what: str = "out") -> None:
+    """Raise an error for ``-``, which stands for standard output elsewhere.
+
+    Raises
+    ------
+    InputError
+        If it is that.
+    """
+    if isinstance(place, str) and place == "-":
+        raise InputError(
+            f"{what}: standard output cannot be written to: a file is written whole or not at all; "
+            "give the name of a file"
+        )
 
 
 def refuse_inside(place: Location, what: str = "out") -> None:

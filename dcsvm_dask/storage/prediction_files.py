@@ -6,11 +6,10 @@ store, to a temporary local file that is uploaded by one PUT.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import os
-import tempfile
-import uuid
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +29,8 @@ class FileWriter(PredictionWriter):
     def open(self) -> None:
         """Open the temporary file."""
         if self.target.is_local:
-            target = Path(self.target.url)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            self._path = target.with_name(f".{target.name}.{uuid.uuid4().hex}")
-        else:
-            self._path = Path(tempfile.gettempdir()) / f"dcsvm-{uuid.uuid4().hex}"
+            Path(self.target.url).parent.mkdir(parents=True, exist_ok=True)
+        self._path = self.temporary()
         self._file = self._path.open("xb")
         self.begin(self._file)
 
@@ -61,7 +57,8 @@ class FileWriter(PredictionWriter):
         """Remove the temporary file."""
         if self._file is None:
             return
-        self._file.close()
+        with contextlib.suppress(OSError):  # a full disk refuses what is left to write
+            self._file.close()
         self._path.unlink(missing_ok=True)
 
 
@@ -81,7 +78,7 @@ class CsvWriter(FileWriter):
         file.write(f"{names}\n".encode())
         self._names = [_csv_cell(label) for label in self.labels.tolist()]
 
-    def append(self, codes: Codes | None, values: Vector) -> None:
+    def add(self, codes: Codes | None, values: Vector) -> None:
         """Add rows at the end."""
         names = self._names
         if self.width is None:
@@ -121,7 +118,7 @@ class NpyWriter(FileWriter):
         self._n_rows = 0
         self._write_header(file)
 
-    def append(self, codes: Codes | None, values: Vector) -> None:
+    def add(self, codes: Codes | None, values: Vector) -> None:
         """Add rows at the end."""
         rows = np.empty(len(values), self._dtype)
         if codes is None:
@@ -166,7 +163,7 @@ class ParquetWriter(FileWriter):
         self._schema = pa.schema([*labels, *decisions])
         self._parquet = parquet.ParquetWriter(file, self._schema)
 
-    def append(self, codes: Codes | None, values: Vector) -> None:
+    def add(self, codes: Codes | None, values: Vector) -> None:
         """Add a row group."""
         pa = self._pa
         columns = [pa.array(column) for column in values.reshape(len(values), -1).T]
@@ -182,7 +179,8 @@ class ParquetWriter(FileWriter):
     def discard(self) -> None:
         """Remove the temporary file."""
         if self._parquet is not None:
-            self._parquet.close()
+            with contextlib.suppress(OSError):
+                self._parquet.close()
         super().discard()
 
 

@@ -9,8 +9,6 @@ disk; while that is uploaded, its metadata last, there is no group.
 from __future__ import annotations
 
 import shutil
-import tempfile
-import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -34,11 +32,7 @@ class ZarrWriter(PredictionWriter):
 
     def open(self) -> None:
         """Begin the arrays."""
-        if self.target.is_local:
-            temporary = self.target.parent / f".{self.target.name}.{uuid.uuid4().hex}"
-        else:
-            temporary = Location.of(tempfile.gettempdir()) / f"dcsvm-{uuid.uuid4().hex}"
-        self._temporary = temporary
+        temporary = self._temporary = Location.of(self.temporary())
         chunk = ZARR_CHUNK_ROWS
         if self.labels.dtype.kind == "U":  # Zarr 3 has no stable type of fixed-width strings
             self.labels = self.labels.astype(np.dtypes.StringDType())
@@ -49,7 +43,7 @@ class ZarrWriter(PredictionWriter):
         shape = () if self.width is None else (self.width,)
         self._decision = ArrayWriter(temporary / name, shape, np.float64, chunk)
 
-    def append(self, codes: Codes | None, values: Vector) -> None:
+    def add(self, codes: Codes | None, values: Vector) -> None:
         """Add rows at the end."""
         if self._label is not None:
             self._label.append(self.labels[codes])

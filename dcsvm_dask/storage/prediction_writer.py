@@ -6,8 +6,12 @@ classes it has the predicted target alone, or one for each of several quantiles.
 
 from __future__ import annotations
 
+import tempfile
+import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
 from types import TracebackType
 
 import numpy as np
@@ -15,6 +19,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.readers.label_array import label_array
 from dcsvm_dask.readers.labels import Label
+from dcsvm_dask.storage.files import named
 from dcsvm_dask.storage.location import Location
 
 Codes = NDArray[np.int32]
@@ -39,6 +44,7 @@ class PredictionWriter(ABC):
 
     def __init__(self, target: Location, classes: list[Label], outputs: Sequence[str] = ()) -> None:
         self.target = target
+        self._token = uuid.uuid4().hex
         self.has_classes = bool(classes)
         self.labels = label_array(classes)
         self.outputs = list(outputs)
@@ -57,9 +63,14 @@ class PredictionWriter(ABC):
     def open(self) -> None:
         """Begin under a temporary name."""
 
-    @abstractmethod
     def append(self, codes: Codes | None, values: Vector) -> None:
         """Add rows at the end: codes of their labels, where there are classes, and values."""
+        with self._named():
+            self.add(codes, values)
+
+    @abstractmethod
+    def add(self, codes: Codes | None, values: Vector) -> None:
+        """Add rows at the end, as `append` does."""
 
     @abstractmethod
     def publish(self) -> None:
@@ -69,9 +80,22 @@ class PredictionWriter(ABC):
     def discard(self) -> None:
         """Delete the temporary file."""
 
+    def _named(self) -> AbstractContextManager[None]:
+        """Let failures of the system name the target, or the local file that goes to a store."""
+        temporary = self.temporary()
+        return named(temporary, Path(self.target.url) if self.target.is_local else temporary)
+
+    def temporary(self) -> Path:
+        """Return the temporary place: beside the target, or in the folder for temporary files."""
+        if not self.target.is_local:
+            return Path(tempfile.gettempdir()) / f"dcsvm-{self._token}"
+        target = Path(self.target.url)
+        return target.with_name(f".{target.name}.{self._token}")
+
     def __enter__(self) -> PredictionWriter:
         try:
-            self.open()
+            with self._named():
+                self.open()
         except BaseException:
             self.discard()
             raise
@@ -87,7 +111,8 @@ class PredictionWriter(ABC):
             self.discard()
             return
         try:
-            self.publish()
+            with self._named():
+                self.publish()
         except BaseException:
             self.discard()
             raise

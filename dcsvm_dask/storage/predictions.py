@@ -10,7 +10,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.kept import KeptColumns
 from dcsvm_dask.readers.labels import Label
 from dcsvm_dask.storage.location import Location
-from dcsvm_dask.storage.outputs import exists_already, output, refuse_inside
+from dcsvm_dask.storage.outputs import exists_already, output, refuse_inside, refuse_standard_output
 from dcsvm_dask.storage.prediction_files import CsvWriter, NpyWriter, ParquetWriter
 from dcsvm_dask.storage.prediction_groups import ZarrWriter
 from dcsvm_dask.storage.prediction_writer import PREDICTION, PredictionWriter
@@ -60,6 +60,7 @@ def open_predictions(
         If the extension is none of these, columns are kept in another format than CSV,
         a package is missing, a file exists, or the place is inside a run or a data set.
     """
+    refuse_standard_output(out)
     target = Location.of(out, writable=True)
     extension = os.path.splitext(target.name)[1].lower()  # noqa: PTH122 - may be a URL
     writer = _WRITERS.get(extension)

@@ -24,7 +24,7 @@ WORDS: dict[str, Any] = {
     "True": np.where(Y, "True", "False"), "true": np.where(Y, "true", "false"),
     "yes": np.where(Y, "yes", "no"), "Y": np.where(Y, "Y", "N"),
 }  # fmt: skip
-OF_TWO_PAIRS = [("True", "yes"), ("true", "yes"), ("True", "Y"), ("true", "Y"), ("yes", "Y")]
+OF_TWO_PAIRS = [("yes", "Y")]
 
 
 def frame(y: Any) -> pd.DataFrame:
@@ -115,6 +115,8 @@ def test_the_positive_label_of_booleans(given: Any, tmp_path: Path) -> None:
     ("classes", "label"),
     [
         (["no", "yes", "maybe"], 1),
+        (["no", "yes", "maybe"], "True"),
+        (["no", "true"], "False"),
         (["a", "yes"], 1),
         (["True", "true"], 1),
         ([-1, 1], False),

@@ -17,6 +17,7 @@ from dcsvm_dask.storage import files
 from dcsvm_dask.storage.files import create_file, make_folder, replace_file
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.run import RunFolder
+from tests.file_limit import smaller_files
 from tests.left import KilledError
 from tests.run_folder import HEADER
 
@@ -59,6 +60,32 @@ def test_of_many_one_creates_a_file(
             created = list(pool.map(create, range(8)))
         assert sum(created) == 1
         assert target.read_bytes() == b"%d" % created.index(True) * 1000
+
+
+@pytest.mark.parametrize("write", [replace_file, create_file], ids=lambda one: one.__name__)
+def test_a_failure_of_the_system_names_the_file(
+    write: Callable[[Path, bytes], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "m.txt"
+    with smaller_files(1000), pytest.raises(OSError, match="too large") as full:
+        write(target, b"x" * 10_000)
+    assert full.value.filename == str(target)
+
+    def refuse(path: Path, *_: object) -> None:  # a folder that may only be read
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(PermissionError) as closed:
+        write(target, b"x")
+    assert closed.value.filename == str(target)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_of_a_folder_names_that_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(OSError, match="file") as found:
+        replace_file(tmp_path / "file" / "m.txt", b"x")
+    assert found.value.filename == str(tmp_path / "file")
 
 
 OPERATIONS: list[tuple[Any, str]] = [

@@ -17,6 +17,7 @@ from dcsvm_dask.readers.label_array import label_array
 from dcsvm_dask.storage import prediction_groups
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.predictions import open_predictions
+from tests.file_limit import smaller_files
 
 CODES = np.array([0, 1, 1, 0, 1], np.int32)
 VALUES = np.array([-0.1, 1 / 3, 2e-17, -1e300, 5.0])
@@ -51,6 +52,21 @@ def read(out: Path) -> tuple[list[Any], np.ndarray]:
         return table["label"].to_pylist(), table["decision"].to_numpy()
     group: Any = zarr.open_group(out, mode="r")
     return group["label"][:].tolist(), group["decision"][:]
+
+
+@pytest.mark.parametrize("extension", EXTENSIONS)
+def test_a_failure_of_the_system_names_the_file(tmp_path: Path, extension: str) -> None:
+    out, rng = tmp_path / f"out.{extension}", np.random.default_rng(0)
+    writer = open_predictions(out, [-1, 1])
+    with smaller_files(2000), pytest.raises(OSError, match="too large") as found, writer:
+        writer.append(rng.integers(0, 2, 5000).astype(np.int32), rng.normal(size=5000))
+    assert found.value.filename == str(out)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_standard_output_is_refused() -> None:
+    with pytest.raises(InputError, match=r"^out: standard output cannot be written to.*name of a"):
+        open_predictions("-", [-1, 1])
 
 
 @pytest.mark.parametrize("extension", EXTENSIONS)

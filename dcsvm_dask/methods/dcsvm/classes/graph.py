@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from dcsvm_dask.methods import multipliers
 from dcsvm_dask.methods.dcsvm.classes import machines as steps
+from dcsvm_dask.methods.dcsvm.classes.together import tasks_of_svms
 from dcsvm_dask.methods.dcsvm.estimate import ESTIMATE_ROWS
 from dcsvm_dask.methods.dcsvm.plan import level_plans
 from dcsvm_dask.methods.dcsvm.stages import arrange_stage, bottom_stage, level_stage, scored_level
@@ -32,6 +35,8 @@ WORK = 2.0
 SVM_SECONDS, TAKEN_SECONDS = 0.6e-3, 4e-9
 """Seconds of a core for an SVM of a block beside its values, and for a value that it takes from the
 matrix of the block and solves with."""
+SMALLEST_SECONDS = 0.4e-3
+"""Seconds of a core for an SVM of a few rows of its own."""
 
 
 def classes(settings: Settings, goals: Goals, shape: Shape) -> Stages:
@@ -109,6 +114,8 @@ def machines_stage(
 ) -> Stage:
     """Return the stage that solves all SVMs on all of their rows, those of most rows first.
 
+    A task solves one, or several of few rows.
+
     Parameters
     ----------
     settings : Settings
@@ -120,18 +127,19 @@ def machines_stage(
         From 2 on, for tolerances that were made smaller.
     """
     found = machines_for(settings, len(shape.class_rows))
-    ordered = sorted(enumerate(found), key=lambda one: -rows_of(one[1], shape))
+    rows = [rows_of(one, shape) for one in found]
     nodes = tuple(
         Node(
-            steps.node_of(machine),
-            steps.solve_machine_of,
-            {"number": place, "source": source, "tol": goals.tol},
+            steps.node_of(found[numbers[0]]),
+            steps.solve_machines_of,
+            {"numbers": numbers, "source": source, "tol": goals.tol},
         )
-        for place, machine in ordered
+        for numbers in tasks_of_svms(rows)
     )
     kind = steps.NAMES[scheme_of_run(settings, len(shape.class_rows)).name]
     name = StageId.about(MODEL, kind if number == 1 else StageId.numbered(kind, number))
-    commit = single(COMMIT, steps.commit_machines, stage=name, tol=goals.tol)
+    solved = [node.name for node in nodes]
+    commit = single(COMMIT, steps.commit_machines, stage=name, nodes=solved, tol=goals.tol)
     return Stage(name, (Layer(steps.SOLVE, nodes), commit), kind)
 
 
@@ -184,13 +192,17 @@ def _plan(sizes: Forecast, goals: Goals) -> list[StagePlan]:
     stage = machines_stage(settings, goals, shape, None)
     solve = largest(*(_solving(sizes, many) for many in set(rows)))
     commit = sizes.fixed(_committing(sizes, height))
-    most = (distinct * max(rows_of(machine, shape) for machine in machines)) ** 2 / together
-    solving = Load(steps.SOLVE, largest=most, threaded=True)
+    squares = np.array([rows_of(machine, shape) for machine in machines], float) ** 2
+    own = SMALLEST_SECONDS * len(machines)
+    most = max(squares[node.arguments["numbers"]].sum() for node in stage.layers[0].nodes)
+    largest_task = float(distinct**2 * most / together)
+    solving = Load(steps.SOLVE, core_seconds=own, largest=largest_task)
     made = StagePlan(
         stage,
         largest(solve, commit),
         WORK * share * together,
         written,
+        core_seconds=own,
         alike=solve.n_bytes >= commit.n_bytes,
         loads=(solving,),
     )

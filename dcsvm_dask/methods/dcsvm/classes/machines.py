@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,59 +36,72 @@ Index = NDArray[np.int64]
 SOLVE = "solve"
 OF_MACHINES = ("objective", "violation", "iterations")
 """What the commit says of each machine."""
+OF_SVMS = (*OF_MACHINES, "bias", "own_gap", "converged", "bounded")
+"""What a task says of each of its SVMs."""
 NAMES = {"ovo": "pairs", "ovr": "rest", "outputs": "quantiles"}
 """What a run's SVMs are called in its stages."""
 
 
 def node_of(machine: AnyMachine) -> str:
-    """Return the name of the node that solves a machine."""
+    """Return the name of the node that solves a machine, and maybe others after it."""
     if isinstance(machine, Output):
         return f"{SOLVE}-{machine.number:04d}"
     against = "" if machine.negative is None else f"-{machine.negative:04d}"
     return f"{SOLVE}-{machine.positive:04d}{against}"
 
 
-def solve_machine_of(
+def solve_machines_of(
     run: RunFolder,
     attempt: Attempt,
     *,
-    number: int,
+    numbers: list[int],
     source: str | None,
     tol: float,
 ) -> Record:
-    """Solve one of the SVMs on all of its variables.
+    """Solve some of the SVMs, each on all of its variables.
 
-    Writes the ``support`` vectors, as numbers of variables, ascending, and their ``coef``; without
-    classes also ``predicted``, the decision value of every variable.
+    Writes the ``support`` vectors of each, as numbers of variables, ascending, and their ``coef``,
+    one SVM after the other, and the ``counts`` of support vectors; without classes also
+    ``predicted``, the decision value of every variable, a row for each SVM. The record has the
+    numbers of each SVM that its model and the commit need, as ``of_svms``.
 
     Parameters
     ----------
     run : RunFolder
     attempt : Attempt
-    number : int
-        Number of the SVM, in the order of the scheme.
+    numbers : list of int
+        Numbers of the SVMs, in the order of the scheme.
     source : str or None
         The level, or the stage like this one, whose coefficients are the warm start; None: none.
     tol : float
     """
-    solved = SolvedBlocks([number])
-    index, solution = solved.add(number, lambda: _solve_whole(run, number, source, tol))
-    support = np.flatnonzero(solution.beta)
-    attempt.write("support", index[support])
-    attempt.write("coef", solution.beta[support])
-    problem = read_problem(run)
-    bias = solution.bias + problem.task.centre
-    if not problem.task.has_classes:
-        # The gradient is the prediction less the target: the problem has no ridge.
-        attempt.write("predicted", solution.gradient + solution.bias + problem.targets)
-    own = {key: one[key] for one in solved.records for key in ("multiplier",) if key in one}
-    return {**solved.to_json(), "bias": bias, **own}
+    problem, solved = read_problem(run), SolvedBlocks(numbers)
+    support, coef, predicted = [], [], []
+    for number in numbers:
+        index, solution = solved.add(
+            number, partial(_solve_whole, problem, run, number, source, tol)
+        )
+        own = np.flatnonzero(solution.beta)
+        support.append(index[own])
+        coef.append(solution.beta[own])
+        if not problem.task.has_classes:
+            # The gradient is the prediction less the target: the problem has no ridge.
+            predicted.append(solution.gradient + solution.bias + problem.targets)
+    attempt.write("support", np.concatenate(support))
+    attempt.write("coef", np.concatenate(coef))
+    attempt.write("counts", np.array([len(own) for own in support], np.int64))
+    if predicted:
+        attempt.write("predicted", np.array(predicted))
+    of_svms = {
+        key: [record[key] for record in solved.records]
+        for key in (*OF_SVMS, *(("multiplier",) if problem.first_epsilons else ()))
+    }
+    return {**solved.to_json(), "of_svms": of_svms}
 
 
 def _solve_whole(
-    run: RunFolder, number: int, source: str | None, tol: float
+    problem: Problem, run: RunFolder, number: int, source: str | None, tol: float
 ) -> tuple[tuple[Index, Solution], Record]:
-    problem = read_problem(run)
     if problem.first_epsilons:
         return _solve_nu(problem, run, number, source, tol)
     settings, machine = problem.settings, problem.machines[number]
@@ -116,7 +130,8 @@ def _solve_whole(
     record = SolvedRecord.of(
         dual, solution, bias=solution.bias, equality=equality, kernel_values=values
     )
-    return (index, solution), record.to_json()
+    more = {"bias": solution.bias + problem.task.centre}
+    return (index, solution), {**record.to_json(), **more}
 
 
 def _solve_nu(
@@ -157,11 +172,13 @@ def _solve_nu(
         equality=True,
         kernel_values=found.kernel_values,
     )
-    more = {"multiplier": found.multiplier}
+    more = {"bias": found.solution.bias + task.centre, "multiplier": found.multiplier}
     return (index, found.solution), {**record.to_json(), **more}
 
 
-def commit_machines(run: RunFolder, attempt: Attempt, *, stage: str, tol: float) -> Record:
+def commit_machines(
+    run: RunFolder, attempt: Attempt, *, stage: str, nodes: list[str], tol: float
+) -> Record:
     """Commit the model of all SVMs, and ``alpha`` of every row with its sign in each of its SVMs.
 
     Writes their ``support`` vectors, too, as numbers of variables.
@@ -177,18 +194,25 @@ def commit_machines(run: RunFolder, attempt: Attempt, *, stage: str, tol: float)
     attempt : Attempt
     stage : str
         The stage of the SVMs.
+    nodes : list of str
+        Names of the nodes that solved them.
     tol : float
         To which they were solved.
     """
     problem = read_problem(run)
     scheme, names, crosses = problem.scheme, output_names(problem.task), {}
     coef = np.zeros((scheme.n_coefficients, problem.n))
-    records = []
-    for machine in problem.machines:
-        node = run.node(stage, node_of(machine))
-        support = node.read("support")
-        coef[machine.place(problem.codes[support]), support] = node.read("coef")
-        records.append(node.record)
+    records: list[Record] = [{} for _ in problem.machines]
+    predicted: dict[int, NDArray[np.float64]] = {}
+    for name in nodes:
+        node = run.node(stage, name)
+        numbers, stops = node.record["members"], np.cumsum(node.read("counts"))[:-1]
+        several = (np.split(node.read(key), stops) for key in ("support", "coef"))
+        for i, (number, support, values) in enumerate(zip(numbers, *several, strict=True)):
+            coef[problem.machines[number].place(problem.codes[support]), support] = values
+            records[number] = {key: of_all[i] for key, of_all in node.record["of_svms"].items()}
+        if names:
+            predicted.update(zip(numbers, node.read("predicted"), strict=True))
     arranged = run.node(ARRANGE, "commit")
     each = np.zeros((len(coef), arranged.record["rows"]))
     each[:, problem.rows] = coef / problem.weights
@@ -199,10 +223,8 @@ def commit_machines(run: RunFolder, attempt: Attempt, *, stage: str, tol: float)
     support = support[order]
     attempt.write("support", support)
     if names:
-        predicted = [
-            run.node(stage, node_of(machine)).read("predicted") for machine in problem.machines
-        ]
-        crosses = {"crossing": crossing(np.array(predicted).T, problem.weights)}
+        ordered = [predicted[number] for number in range(len(problem.machines))]
+        crosses = {"crossing": crossing(np.array(ordered).T, problem.weights)}
     model = write_model(
         attempt,
         chunks_in_data_order(run, problem, support),

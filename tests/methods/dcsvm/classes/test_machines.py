@@ -20,6 +20,7 @@ from sklearn.svm import SVC
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCSVC
+from dcsvm_dask.methods.dcsvm.classes import together as tasks
 from dcsvm_dask.methods.dcsvm.classes.blocks import _part
 from dcsvm_dask.runtime.execution import Execution
 from tests.left import forget_state
@@ -124,12 +125,15 @@ def read_predictions(out: Path) -> tuple[Any, Any]:
 
 
 @pytest.mark.long
-def test_workers_and_a_resume_change_no_answer(
-    train: Train, digits: Any, two_workers: Execution
+def test_workers_tasks_and_a_resume_change_no_answer(
+    train: Train, digits: Any, two_workers: Execution, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, _ = digits
+    together = train("together")
+    monkeypatch.setattr(tasks, "TOGETHER", 0.0)  # each SVM is a task
     here, there = train("here"), train("there", two_workers)
-    wanted = here.decision_function(X)
+    wanted = together.decision_function(X)
+    np.testing.assert_array_equal(here.decision_function(X), wanted)
     np.testing.assert_array_equal(there.decision_function(X), wanted)
     stage = here.folder.stage("model-pairs")
     (stage / "commit.json").delete()
