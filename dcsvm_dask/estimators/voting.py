@@ -14,7 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking, given_rows
-from dcsvm_dask.estimators.deciding import COARSE, FEW_VALUES, decided, early_values
+from dcsvm_dask.estimators.deciding import (
+    COARSE,
+    FEW_VALUES,
+    decided,
+    early_values,
+    stored_to_decide,
+)
 from dcsvm_dask.estimators.exact import Exact
 from dcsvm_dask.estimators.known_kernel import PRECOMPUTED, KnownKernel, support_vectors
 from dcsvm_dask.estimators.pools import one_thread_each
@@ -132,7 +138,7 @@ class Voting(ClassifierMixin, BaseEstimator):
         few = rows.shape[0] * len(self.support_) <= FEW_VALUES
         if len(self.classes_) == 2 and not few:
             return -decided(self._sum(), rows, "exact", threads)[:, None]
-        model = self._model()
+        model, rows = stored_to_decide(self._model(), rows)
         dtype: Any = np.float64 if few or model.rounding(rows) > COARSE else np.float32
         with one_thread_each():
             return decide(model, rows, dtype=dtype, threads=threads)

@@ -41,17 +41,15 @@ def kd_order(X: Rows, leaf: int = 32) -> NDArray[np.int64]:
     X = check_rows(X, "X")
     variance = np.empty(X.shape[1])
     mean = np.empty(X.shape[1])
+    space = np.empty(len(order), X.dtype)
     stack = [(0, len(order))]
     while stack:
         start, stop = stack.pop()
         n = stop - start
         if n <= leaf:
             continue
-        part = order[start:stop]
-        _moments(X, part, mean, variance)
-        feature = int(np.argmax(variance))
-        values = X[part, feature]
-        below = int(np.count_nonzero(values < mean[feature]))
+        part, values = order[start:stop], space[:n]
+        below = _take_widest(X, part, mean, variance, values)
         below = min(max(below, n // _SMALLEST_SHARE), n - n // _SMALLEST_SHARE)
         cut = min(max((below + leaf // 2) // leaf, 1), (n - 1) // leaf) * leaf
         order[start:stop] = part[np.argpartition(values, cut)]
@@ -74,3 +72,15 @@ def _moments(X: Any, rows: Any, mean: Any, variance: Any) -> None:
         mean[f] /= len(rows)
         variance[f] = variance[f] / len(rows) - mean[f] * mean[f]
         mean[f] += first[f]
+
+
+@njit(cache=True, nogil=True)
+def _take_widest(X: Any, rows: Any, mean: Any, variance: Any, values: Any) -> Any:
+    """Take the values of the feature of largest variance; return how many are below its mean."""
+    _moments(X, rows, mean, variance)
+    feature = np.argmax(variance)
+    below = 0
+    for k in range(len(rows)):
+        values[k] = X[rows[k], feature]
+        below += np.float64(values[k]) < mean[feature]
+    return below

@@ -36,6 +36,7 @@ class NestedSubsets:
         self._dual = dual
         n = len(dual)
         self._sign = np.zeros(n, np.int8)
+        self._every: dict[int, int] | None = None
         self._order = np.random.default_rng(seed).permutation(n).astype(np.int64)
         if not dual.has_fixed_signs:
             return
@@ -69,8 +70,11 @@ class NestedSubsets:
 
     def shares(self, rows: Index) -> dict[int, float]:
         """Return how many of all variables of each sign are in a subset, as shares."""
-        every, mine = (_counts(signs) for signs in (self._sign, self._sign[rows]))
-        return {sign: mine[sign] / every[sign] for sign in mine}
+        if self._every is None:
+            self._every = _counts(self._sign)
+        return {
+            sign: count / self._every[sign] for sign, count in _counts(self._sign[rows]).items()
+        }
 
     def counts(self, rows: Index) -> dict[int, int]:
         """Return how many of some variables have each sign."""
@@ -78,5 +82,5 @@ class NestedSubsets:
 
 
 def _counts(signs: NDArray[np.int8]) -> dict[int, int]:
-    found, counts = np.unique(signs, return_counts=True)
-    return dict(zip(found.tolist(), counts.tolist(), strict=True))
+    counts = {sign: int(np.count_nonzero(signs == sign)) for sign in (NEGATIVE, 0, POSITIVE)}
+    return {sign: count for sign, count in counts.items() if count}

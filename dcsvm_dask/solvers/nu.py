@@ -44,6 +44,8 @@ SUBSETS = (2048, 8192)
 """Rows of the subsets, each of those before and more; at most half of all rows."""
 FALL = 1e-3
 """Subsets and blocks are solved until their violation has fallen to this share of the start's."""
+# Below this share of its bound a subset's sum of abs(beta) is not what binds its solution.
+_SLACK = 0.99
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,13 +265,20 @@ class _Large:
         than those between all rows and them, no block is solved.
         """
         n = len(self.C)
-        rows, values = self._subset()
+        rows, values, is_slack = self._subset()
         few = n * np.count_nonzero(values) / len(rows)
-        starts = [(np.zeros(n), self._expected(np.arange(n), rows, values))]
+        starts = []
+        if is_slack:
+            starts.append(self._filled(np.arange(n), rows, values))
+        else:
+            expected = self._expected(np.arange(n), rows, values)
+            starts.append(brought_to_task(np.zeros(n), self.dual, self.task, self.C, expected))
         if labels is not None and few > np.bincount(labels).max():
-            starts.append(self._of_blocks(labels))
-        brought = [brought_to_task(b, self.dual, self.task, self.C, g) for b, g in starts]
-        return min(brought, key=self._estimated) if len(brought) > 1 else brought[0]
+            beta, gradient = self._of_blocks(labels)
+            if not is_slack:
+                beta = brought_to_task(beta, self.dual, self.task, self.C, gradient)
+            starts.append(beta)
+        return min(starts, key=self._estimated) if len(starts) > 1 else starts[0]
 
     def _estimated(self, beta: Vector) -> float:
         found, values = estimated_objective(
@@ -306,26 +315,43 @@ class _Large:
         self.values += int(work[1].sum())
         return beta, gradient
 
-    def _subset(self) -> tuple[Index, Vector]:
-        """Return the rows of the largest subset, and their variables in its solution."""
+    def _subset(self) -> tuple[Index, Vector, bool]:
+        """Return the rows of the largest subset, their variables, and whether the size has slack.
+
+        That is, whether the sum of abs(beta) of its solution is below the largest.
+        """
         n = len(self.C)
         drawn = np.random.default_rng(self.seed).permutation(n)
         sizes = [m for m in SUBSETS if 2 * m <= n] or [n // 2]
-        index, beta = drawn[:0], np.zeros(0)
+        index, beta, is_slack = drawn[:0], np.zeros(0), False
         for m in sizes:
             rows = np.sort(drawn[:m])
             dual, C = self.dual[rows], self.C[rows]
-            expected = self._expected(rows, index, beta)
             share = _room(self.task, dual, C)
-            start = brought_to_task(np.zeros(m), dual, self.task, C, expected, share=share)
-            found = self._solve_subset(rows, start)
+            if is_slack:
+                start = self._filled(rows, index, beta)
+            else:
+                expected = self._expected(rows, index, beta)
+                start = brought_to_task(np.zeros(m), dual, self.task, C, expected, share=share)
+            size = None if self.task.has_classes else self.task.size(C)  # a bound, of regression
+            found = self._solve_subset(rows, start, None if size is None else share * size)
             index, beta = rows, found.beta
-        return index, beta
+            is_slack = size is not None and float(np.abs(beta).sum()) < _SLACK * share * size
+        return index, beta, is_slack
 
-    def _solve_subset(self, rows: Index, start: Vector) -> Solution:
-        gradient = self._product(rows, rows, start) + self.dual.p[rows]
-        fallen = FALL * violation(gradient, start, self.dual[rows], equality=True)
-        return self._decompose(rows, start, gradient, max(self.tol, fallen))
+    def _filled(self, rows: Index, of: Index, beta: Vector) -> Vector:
+        """Return the variables of rows that a subset's have, zero for the others."""
+        own = np.zeros(len(self.C))
+        own[of] = beta
+        return own[rows]
+
+    def _solve_subset(self, rows: Index, start: Vector, size: float | None) -> Solution:
+        dual = self.dual[rows]
+        if size is not None:
+            dual = dual.with_size(start, size)
+        gradient = self._product(rows, rows, start) + dual.p
+        fallen = FALL * violation(gradient, start, dual, equality=True)
+        return self._decompose(rows, start, gradient, max(self.tol, fallen), dual)
 
     def _expected(self, rows: Index, of: Index, beta: Vector) -> Vector:
         """Return the gradient of rows that a subset's solution leads to expect.
@@ -356,12 +382,17 @@ class _Large:
         return np.asarray(f)
 
     def _decompose(
-        self, rows: Index, beta: Vector, gradient: Vector | None, tol: float
+        self,
+        rows: Index,
+        beta: Vector,
+        gradient: Vector | None,
+        tol: float,
+        dual: Dual | None = None,
     ) -> Solution:
         """Solve from a start; without its gradient, products are of full precision."""
-        dual, is_whole = self.dual[rows], len(rows) == len(self.C)
-        if is_whole:  # a subset has the sums of its start
-            dual = _with_size(dual, self.task, self.C, beta)
+        is_whole = len(rows) == len(self.C)
+        if dual is None:
+            dual = _with_size(self.dual, self.task, self.C, beta)
         found, values = solve_decomposition(
             self.kernel,
             self._take(rows),

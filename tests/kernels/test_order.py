@@ -41,6 +41,15 @@ def test_it_is_a_permutation(n: int, d: int, leaf: int, distinct: int, seed: int
     np.testing.assert_array_equal(order, kd_order(X, leaf))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_first_cut_is_where_the_widest_feature_crosses_its_mean(dtype: Any) -> None:
+    X = np.random.default_rng(5).standard_normal((1000, 4)).astype(dtype)
+    X[:, 2] = np.where(X[:, 2] < 0.5, X[:, 2], 9.0)
+    below = np.count_nonzero(X[:, 2] < X[:, 2].mean(dtype=np.float64))
+    first = X[kd_order(X, leaf=1)[:below], 2]
+    np.testing.assert_array_equal(np.sort(first), np.sort(X[:, 2])[:below])
+
+
 def test_separate_groups_stay_apart() -> None:
     rng = np.random.default_rng(2)
     which = np.repeat(np.arange(8), 256)

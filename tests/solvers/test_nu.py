@@ -15,6 +15,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, kernel_matrix
 from dcsvm_dask.solvers import nu as nu_solvers
 from dcsvm_dask.solvers import solve_decomposition, solve_inner, solve_smo
+from dcsvm_dask.solvers.inner.signs import by_signs
 from dcsvm_dask.solvers.nu import solve_nu
 from dcsvm_dask.solvers.optimality import multipliers, violation
 from dcsvm_dask.solvers.sums import brought_to_size, brought_to_sums
@@ -182,6 +183,48 @@ def test_decomposition_keeps_the_sums_of_both_signs(kin40k: Any, nu: float) -> N
     assert at_most(np.abs(found.beta).sum(), size)
 
 
+@given(seed=st.integers(0, 2**16), share=st.floats(0.01, 2.0), filled=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_a_size_may_bind_or_not(seed: int, share: float, filled: bool) -> None:
+    rng = np.random.default_rng(seed)
+    n = 30
+    X, p = rng.standard_normal((n, 2)), rng.standard_normal(n)
+    K = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2)) + 0.1 * np.eye(n)
+    box = Dual(p, np.full(n, -2.0), np.full(n, 2.0))
+    size = share * float(np.abs(solve_smo(K, box, equality=True, tol=1e-8).beta).sum())
+    size = min(size, 2.0 * n)
+    index, of_signs = by_signs(box)
+    halves = brought_to_sums(np.zeros(2 * n), of_signs, [-0.5 * size, 0.5 * size], p[index])
+    expected = solve_smo(K[np.ix_(index, index)], of_signs, beta=halves, equality=True, tol=1e-8)
+    start = brought_to_size(np.zeros(n), box, size, p) if filled else np.zeros(n)
+    found = solve_inner(K, box.with_size(start, size), beta=start, equality=True, tol=1e-8)
+    assert found.converged
+    assert found.objective == pytest.approx(expected.objective, rel=1e-6, abs=1e-7)
+    assert at_most(float(np.abs(found.beta).sum()), size * (1.0 + 1e-8))
+    assert (np.abs(found.beta) <= 2.0).all()
+    assert found.beta.sum() == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("divided", [False, True])
+def test_a_size_that_does_not_bind_leaves_a_tube_without_width(
+    monkeypatch: pytest.MonkeyPatch, divided: bool
+) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((500, 10)).astype(np.float32)
+    y = X[:, 0] + np.sin(X[:, 1].astype(np.float64))
+    kernel, C = Kernel("rbf", 0.5), np.full(500, 100.0)
+    box = Dual(-y, -C, C)
+    K = kernel_matrix(kernel, X, dtype=np.float64)
+    expected = solve_smo(K, box, equality=True, tol=1e-6)
+    monkeypatch.setattr(nu_solvers, "SMALL", 100)
+    blocks = np.arange(500) // 125 if divided else None
+    found = solve_nu(kernel, X, y, C, NuRegression(nu=0.1), blocks=blocks, tol=1e-4)
+    assert found.solution.converged
+    assert found.multiplier == 0.0
+    assert np.abs(found.solution.beta).sum() < 0.1 * C.sum()
+    assert found.solution.objective == pytest.approx(expected.objective, rel=1e-6)
+
+
 def test_sums_that_are_met_but_for_rounding_are_kept() -> None:
     # What is missing is more than the first variables have room for, and less than the last digit
     # of the sum of all room.
@@ -204,8 +247,8 @@ def test_only_the_violation_of_all_rows_is_told(
     told, subsets = list[int](), list[int]()
     solve = nu_solvers._Large._solve_subset
 
-    def counted(self: Any, rows: Any, start: Any) -> Any:
-        solved = solve(self, rows, start)
+    def counted(self: Any, rows: Any, start: Any, size: Any) -> Any:
+        solved = solve(self, rows, start, size)
         subsets.append(self.steps)
         return solved
 

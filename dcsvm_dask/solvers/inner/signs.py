@@ -17,11 +17,16 @@ from dcsvm_dask.solvers.optimality import bias, middle_of_size, sign_intervals
 from dcsvm_dask.solvers.program import QuadraticProgram
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.tasks import Dual
+from dcsvm_dask.tasks.dual import EXACT_SIZE
 
 Vector = NDArray[np.float64]
 Index = NDArray[np.int64]
 # So often variables at zero get another sign.
 _MOST_ROUNDS = 50
+# Steps for each variable that tell whether the size binds, before more are taken without it.
+_TRIED = 4
+# Of the way to a point that is too large, until the part with the size is known to rounding.
+_HALVINGS = 40
 
 
 def solve_of_signs(
@@ -38,8 +43,10 @@ def solve_of_signs(
     """Solve a problem whose variables of each sign have a sum of their own.
 
     Each variable keeps its sign while all are solved, then those at zero get another where the
-    objective falls by it, as often as it takes. Where variables have to shrink, both signs of a
-    row are there at the same time.
+    objective falls by it, as often as it takes. Where the size does not bind, the problem is that
+    without it, whose solution is taken if it is small enough: else the point on the way there that
+    has the size. Where variables have to shrink after that, both signs of a row are there at the
+    same time.
 
     Parameters
     ----------
@@ -61,20 +68,31 @@ def solve_of_signs(
     """
     assert dual.spare is not None
     size, steps, fallbacks = dual.spare + float(np.abs(beta).sum()), 0, 0
+    tries, binds = 0, dual.has_fixed_signs
     for _ in range(_MOST_ROUNDS):
         dual = dual.with_size(beta, size)
         _, centred, _ = QuadraticProgram(dual, beta, None, True).look(beta, gradient)
         order, own = in_sign_order(dual, beta, gradient, centred)
+        freely = isinstance(order, slice)
         if isinstance(order, slice):
-            break
-        found = _solve_signed(solve, K, own, order, beta, gradient, tol, max_iter, how)
+            if binds:
+                break
+            most = max_iter
+            if not tries:
+                few = _TRIED * len(dual)
+                most = few if max_iter is None else min(few, max_iter)
+            found, binds = _solve_freely(solve, K, dual, beta, gradient, size, tol, most, how)
+            tries += 1
+        else:
+            found = _solve_signed(solve, K, own, order, beta, gradient, tol, max_iter, how)
+        goes_on = found.converged or (freely and (binds or tries == 1))
         steps, moved = steps + found.n_iter, found.n_iter > 0
         fallbacks = max(fallbacks, found.fallbacks)
         max_iter = None if max_iter is None else max(0, max_iter - found.n_iter)
         beta, gradient = found.beta, found.gradient
         dual = dual.with_size(beta, size)
         violation, _, _ = QuadraticProgram(dual, beta, None, True).look(beta, gradient)
-        if violation <= tol or max_iter == 0 or (moved and not found.converged):
+        if violation <= tol or max_iter == 0 or (moved and not goes_on):
             return replace(
                 found,
                 n_iter=steps,
@@ -97,6 +115,45 @@ def solve_of_signs(
         bias=bias(found.gradient, found.beta, dual),
         fallbacks=max(fallbacks, found.fallbacks),
     )
+
+
+def _solve_freely(
+    solve: Callable[..., Solution],
+    K: NDArray[np.floating],
+    dual: Dual,
+    beta: Vector,
+    gradient: Vector,
+    size: float,
+    tol: float,
+    max_iter: int | None,
+    how: dict[str, Any],
+) -> tuple[Solution, bool]:
+    """Solve without the size, and return the solution and whether its size is too large.
+
+    If it is, the point on the way there that has the size stands for the solution: the objective
+    is convex, and so lower there than at the start.
+    """
+    found = solve(
+        K,
+        replace(dual, spare=None),
+        beta=beta,
+        gradient=gradient,
+        tol=tol,
+        max_iter=max_iter,
+        **how,
+    )
+    if float(np.abs(found.beta).sum()) <= size * (1.0 + EXACT_SIZE):
+        return found, False
+    least, part = 0.0, 1.0  # the size is convex in the part of the way
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (least + part)
+        within = float(np.abs(beta + middle * (found.beta - beta)).sum()) <= size
+        least, part = (middle, part) if within else (least, middle)
+    return replace(
+        found,
+        beta=beta + least * (found.beta - beta),
+        gradient=gradient + least * (found.gradient - gradient),
+    ), True
 
 
 def _solve_signed(
