@@ -5,6 +5,7 @@ from __future__ import annotations
 from dcsvm_dask.api.easy_search import FOLDS
 from dcsvm_dask.data.doubtful import may_be_targets
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.numbers import duration
 from dcsvm_dask.storage.dataset import DataSet
 
 FOLD_SECONDS, TRAINED_SECONDS = 0.15e-3, 0.4e-3
@@ -67,5 +68,5 @@ def classes_note(data: DataSet, seconds: float) -> str | None:
         return None
     return (
         f"warning: the classes have {pairs_of(data):,} pairs, an SVM each: one candidate and the "
-        f"training take about {least / 60:.0f} min at least, beyond --minutes"
+        f"training take about {duration(least)} at least, beyond --minutes"
     )

@@ -15,7 +15,7 @@ from dcsvm_dask.estimators import checking, costs, given_rows
 from dcsvm_dask.estimators.deciding import decided
 from dcsvm_dask.estimators.fit_tasks import (
     FitTasks,
-    TellsCallbacks,
+    WithCallbacks,
     sets_up_callbacks,
 )
 from dcsvm_dask.estimators.runs import (
@@ -32,7 +32,7 @@ from dcsvm_dask.models.model import Model
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class ByRun(WithClient, TellsCallbacks, ClassifierMixin, BaseEstimator):
+class ByRun(WithClient, WithCallbacks, ClassifierMixin, BaseEstimator):
     """A classifier of two classes, trained by a method of `dcsvm_dask.train`.
 
     Parameters

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking, given_rows
 from dcsvm_dask.estimators.deciding import decided
-from dcsvm_dask.estimators.fit_tasks import TellsCallbacks
+from dcsvm_dask.estimators.fit_tasks import WithCallbacks
 from dcsvm_dask.estimators.in_memory import working_size
 from dcsvm_dask.estimators.known_kernel import PRECOMPUTED, KnownKernel, support_vectors
 from dcsvm_dask.estimators.variables import Variables
@@ -85,7 +85,7 @@ def of_rows(
     )
 
 
-class KernelExpansion(WithRun, TellsCallbacks, BaseEstimator):
+class KernelExpansion(WithRun, WithCallbacks, BaseEstimator):
     """Base class of estimators with one SVM of all rows; see `DCSVR` for the attributes.
 
     `DCQuantileSVR` has several of them, over support vectors that they share.

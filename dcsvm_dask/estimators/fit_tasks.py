@@ -1,4 +1,4 @@
-"""What scikit-learn's callbacks (`sklearn.callback`, from 1.9 on) are told of a fit.
+"""What scikit-learn's callbacks (`sklearn.callback`, from 1.9 on) see of a fit.
 
 Its tasks are SVMs where they are solved in memory, and stages where it is a run.
 """
@@ -22,7 +22,7 @@ try:
 except ImportError:  # scikit-learn below 1.9 has none
     callback = None
 
-TellsCallbacks: Any = _Silent if callback is None else callback.CallbackSupportMixin
+WithCallbacks: Any = _Silent if callback is None else callback.CallbackSupportMixin
 """Base class of estimators that callbacks can be set for."""
 
 
@@ -32,7 +32,7 @@ def sets_up_callbacks(method: Method) -> Method:
 
 
 def _has_callbacks(estimator: Any) -> bool:
-    """Return whether an estimator, or one that it is a part of, has callbacks to be told."""
+    """Return whether an estimator, or one that it is a part of, has callbacks."""
     if not hasattr(estimator, "_init_callback_context"):
         return False
     return bool(getattr(estimator, "_skl_callbacks", ())) or hasattr(
@@ -41,11 +41,11 @@ def _has_callbacks(estimator: Any) -> bool:
 
 
 class FitTasks:
-    """The tasks of a fit, as those are told who were set by ``set_callbacks``.
+    """The tasks of a fit, as callbacks see them that were set by ``set_callbacks``.
 
     Parameters
     ----------
-    estimator : TellsCallbacks
+    estimator : WithCallbacks
         Its callbacks are set up.
     X, y : array-like
         What it is fitted to.

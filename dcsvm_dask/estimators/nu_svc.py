@@ -19,7 +19,7 @@ from dcsvm_dask.estimators.chain import Chain
 from dcsvm_dask.estimators.exact import of_machines
 from dcsvm_dask.estimators.expansion import solver_words
 from dcsvm_dask.estimators.fit_lines import FitLines
-from dcsvm_dask.estimators.fit_tasks import FitTasks, TellsCallbacks, sets_up_callbacks
+from dcsvm_dask.estimators.fit_tasks import FitTasks, WithCallbacks, sets_up_callbacks
 from dcsvm_dask.estimators.in_memory import SHARED
 from dcsvm_dask.estimators.known_kernel import KnownRows
 from dcsvm_dask.estimators.linear_parameters import verbosity
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 Vector = NDArray[np.float64]
 
 
-class DCNuSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
+class DCNuSVC(WithRun, WithCallbacks, WithProbabilities, Voting):
     """nu-support vector classification, exact to a tolerance, for two classes and many.
 
     `sklearn.svm.NuSVC`'s problem, parameters and attributes: `nu` is an upper bound on the share of

@@ -11,7 +11,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking, costs, given_rows, in_memory, warned
 from dcsvm_dask.estimators.exact import of_machines
 from dcsvm_dask.estimators.fit_lines import FitLines
-from dcsvm_dask.estimators.fit_tasks import FitTasks, TellsCallbacks, sets_up_callbacks
+from dcsvm_dask.estimators.fit_tasks import FitTasks, WithCallbacks, sets_up_callbacks
 from dcsvm_dask.estimators.linear_parameters import verbosity
 from dcsvm_dask.estimators.probability import (
     DEPRECATED,
@@ -36,7 +36,7 @@ MOST_CACHE = 1e12
 """MB; more is a mistake."""
 
 
-class DCSVC(WithRun, TellsCallbacks, WithProbabilities, Voting):
+class DCSVC(WithRun, WithCallbacks, WithProbabilities, Voting):
     """C-support vector classification, exact to a tolerance, for two classes and many.
 
     `sklearn.svm.SVC`'s problem, parameters and attributes: one SVM for each pair of classes,

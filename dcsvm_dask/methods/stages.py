@@ -36,7 +36,7 @@ def score_stage(source: Stage, *, committee: Stage | None = None) -> Stage:
 
 
 def probe_stage(**how: Any) -> Stage:
-    """Return the stage that tells how local the kernel is; see `probe_kernel` for parameters."""
+    """Return the stage that measures how local the kernel is; see `probe_kernel` for parameters."""
     return Stage(PROBE, (single(COMMIT, probe.probe_kernel, **how),), PROBE)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -66,116 +67,139 @@ def solve_of_signs(
         Its gradient is that of the n variables; the size of the variables has grown by
         `Dual.spare` at most.
     """
-    assert dual.spare is not None
-    size, steps, fallbacks = dual.spare + float(np.abs(beta).sum()), 0, 0
-    tries, binds = 0, dual.has_fixed_signs
+    work = _OfSigns(solve, K, dual, beta, gradient, tol, max_iter, how)
+    freely = True
     for _ in range(_MOST_ROUNDS):
-        dual = dual.with_size(beta, size)
-        _, centred, _ = QuadraticProgram(dual, beta, None, True).look(beta, gradient)
-        order, own = in_sign_order(dual, beta, gradient, centred)
-        freely = isinstance(order, slice)
-        if isinstance(order, slice):
-            if binds:
-                break
-            most = max_iter
-            if not tries:
-                few = _TRIED * len(dual)
-                most = few if max_iter is None else min(few, max_iter)
-            found, binds = _solve_freely(solve, K, dual, beta, gradient, size, tol, most, how)
-            tries += 1
+        steps = work.steps
+        order, own = work.in_sign_order()
+        if not isinstance(order, slice):
+            ended = work.solve_signed(order, own)
+        elif freely:
+            freely, ended = False, not work.solve_freely()
         else:
-            found = _solve_signed(solve, K, own, order, beta, gradient, tol, max_iter, how)
-        goes_on = found.converged or (freely and (binds or tries == 1))
-        steps, moved = steps + found.n_iter, found.n_iter > 0
-        fallbacks = max(fallbacks, found.fallbacks)
-        max_iter = None if max_iter is None else max(0, max_iter - found.n_iter)
-        beta, gradient = found.beta, found.gradient
-        dual = dual.with_size(beta, size)
-        violation, _, _ = QuadraticProgram(dual, beta, None, True).look(beta, gradient)
-        if violation <= tol or max_iter == 0 or (moved and not goes_on):
-            return replace(
-                found,
-                n_iter=steps,
-                violation=violation,
-                converged=violation <= tol,
-                bias=bias(gradient, beta, dual),
-                fallbacks=fallbacks,
-            )
-        if not moved:
             break
-    index, grouped = by_signs(dual)
-    spare = _spread(dual, beta)[index]
-    positive = grouped.group == 1
-    start = grouped.clip(beta[index]) + np.where(positive, spare, -spare)
-    how = {"beta": start, "gradient": gradient[index], "tol": tol, "max_iter": max_iter, **how}
-    found = _joined(solve(K[np.ix_(index, index)], grouped, **how), index, gradient)
-    return replace(
-        found,
-        n_iter=steps + found.n_iter,
-        bias=bias(found.gradient, found.beta, dual),
-        fallbacks=max(fallbacks, found.fallbacks),
-    )
+        if ended or work.violation <= tol or work.left == 0:
+            return work.solution()
+        if work.steps == steps:
+            break
+    return work.solve_both_signs()
 
 
-def _solve_freely(
-    solve: Callable[..., Solution],
-    K: NDArray[np.floating],
-    dual: Dual,
-    beta: Vector,
-    gradient: Vector,
-    size: float,
-    tol: float,
-    max_iter: int | None,
-    how: dict[str, Any],
-) -> tuple[Solution, bool]:
-    """Solve without the size, and return the solution and whether its size is too large.
+class _OfSigns:
+    """A point of such a problem, and what it took to come there."""
 
-    If it is, the point on the way there that has the size stands for the solution: the objective
-    is convex, and so lower there than at the start.
-    """
-    found = solve(
-        K,
-        replace(dual, spare=None),
-        beta=beta,
-        gradient=gradient,
-        tol=tol,
-        max_iter=max_iter,
-        **how,
-    )
-    if float(np.abs(found.beta).sum()) <= size * (1.0 + EXACT_SIZE):
-        return found, False
-    least, part = 0.0, 1.0  # the size is convex in the part of the way
-    for _ in range(_HALVINGS):
-        middle = 0.5 * (least + part)
-        within = float(np.abs(beta + middle * (found.beta - beta)).sum()) <= size
-        least, part = (middle, part) if within else (least, middle)
-    return replace(
-        found,
-        beta=beta + least * (found.beta - beta),
-        gradient=gradient + least * (found.gradient - gradient),
-    ), True
+    def __init__(
+        self,
+        solve: Callable[..., Solution],
+        K: NDArray[np.floating],
+        dual: Dual,
+        beta: Vector,
+        gradient: Vector,
+        tol: float,
+        max_iter: int | None,
+        how: dict[str, Any],
+    ) -> None:
+        assert dual.spare is not None
+        self.size = dual.spare + float(np.abs(beta).sum())
+        self.beta, self.gradient, self.left = beta, gradient, max_iter
+        self.steps = self.fallbacks = 0
+        self.dual = dual.with_size(beta, self.size)
+        self._solve, self._K, self._how = solve, K, {"tol": tol, **how}
 
+    @cached_property
+    def _look(self) -> tuple[float, Vector]:
+        program = QuadraticProgram(self.dual, self.beta, None, True)
+        violation, centred, _ = program.look(self.beta, self.gradient)
+        return violation, centred
 
-def _solve_signed(
-    solve: Callable[..., Solution],
-    K: NDArray[np.floating],
-    dual: Dual,
-    order: Index,
-    beta: Vector,
-    gradient: Vector,
-    tol: float,
-    max_iter: int | None,
-    how: dict[str, Any],
-) -> Solution:
-    """Solve a problem whose variables have one sign each; dual is of them in an order."""
-    index, grouped = by_signs(dual)
-    rows = order[index]
-    if not np.array_equal(rows, np.arange(len(K))):
-        K = K[np.ix_(rows, rows)]
-    found = solve(
-        K, grouped, beta=beta[rows], gradient=gradient[rows], tol=tol, max_iter=max_iter, **how
-    )
-    return _joined(found, rows, gradient)
+    @property
+    def violation(self) -> float:
+        """The violation at the point."""
+        return self._look[0]
+
+    def in_sign_order(self) -> tuple[Index | slice, Dual]:
+        """Return what `in_sign_order` does at the point."""
+        return in_sign_order(self.dual, self.beta, self.gradient, self._look[1])
+
+    def solve_signed(self, order: Index, dual: Dual) -> bool:
+        """Solve the problem of one sign a variable, in an order; return whether steps ended."""
+        index, grouped = by_signs(dual)
+        rows = order[index]
+        K = self._K
+        if not np.array_equal(rows, np.arange(len(K))):
+            K = K[np.ix_(rows, rows)]
+        start = {"beta": self.beta[rows], "gradient": self.gradient[rows]}
+        found = self._solve(K, grouped, max_iter=self.left, **start, **self._how)
+        self._take(found := _joined(found, rows, self.gradient))
+        return found.n_iter > 0 and not found.converged
+
+    def solve_freely(self) -> bool:
+        """Solve without the size, which may not bind; return whether it does.
+
+        If so, the point on the way there that has the size stands for the solution: the objective
+        is convex, and so lower there than at the start.
+        """
+        few = _TRIED * len(self.dual)
+        for most in (few if self.left is None else min(few, self.left), None):
+            start = {"beta": self.beta, "gradient": self.gradient}
+            most = self.left if most is None else most
+            free = replace(self.dual, spare=None)
+            found = self._solve(self._K, free, max_iter=most, **start, **self._how)
+            binds = float(np.abs(found.beta).sum()) > self.size * (1.0 + EXACT_SIZE)
+            self._take(self._within_size(found) if binds else found)
+            if binds or not found.n_iter:
+                return True
+            if found.converged or self.left == 0:
+                break
+        return False
+
+    def _within_size(self, found: Solution) -> Solution:
+        """Return the point on the way to a solution that has the size."""
+        step = found.beta - self.beta
+        least, part = 0.0, 1.0  # the size is convex in the part of the way
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (least + part)
+            within = float(np.abs(self.beta + middle * step).sum()) <= self.size
+            least, part = (middle, part) if within else (least, middle)
+        gradient = self.gradient + least * (found.gradient - self.gradient)
+        return replace(found, beta=self.beta + least * step, gradient=gradient)
+
+    def solve_both_signs(self) -> Solution:
+        """Return the solution of the problem in which a row has a variable of each sign."""
+        index, grouped = by_signs(self.dual)
+        spare = _spread(self.dual, self.beta)[index]
+        start = grouped.clip(self.beta[index]) + np.where(grouped.group == 1, spare, -spare)
+        K, gradient = self._K[np.ix_(index, index)], self.gradient[index]
+        found = self._solve(
+            K, grouped, beta=start, gradient=gradient, max_iter=self.left, **self._how
+        )
+        found = _joined(found, index, self.gradient)
+        return replace(
+            found,
+            n_iter=self.steps + found.n_iter,
+            bias=bias(found.gradient, found.beta, self.dual),
+            fallbacks=max(self.fallbacks, found.fallbacks),
+        )
+
+    def solution(self) -> Solution:
+        """Return the point as a solution."""
+        return replace(
+            self._last,
+            n_iter=self.steps,
+            violation=self.violation,
+            converged=self.violation <= self._how["tol"],
+            bias=bias(self.gradient, self.beta, self.dual),
+            fallbacks=self.fallbacks,
+        )
+
+    def _take(self, found: Solution) -> None:
+        """Go to a point that was found."""
+        self._last, self.beta, self.gradient = found, found.beta, found.gradient
+        self.steps += found.n_iter
+        self.fallbacks = max(self.fallbacks, found.fallbacks)
+        self.left = None if self.left is None else max(0, self.left - found.n_iter)
+        self.dual = self.dual.with_size(self.beta, self.size)
+        self.__dict__.pop("_look", None)
 
 
 def _joined(found: Solution, index: Index, gradient: Vector) -> Solution:
