@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dcsvm_dask.estimators.budgeted_svc import BudgetedSVC
     from dcsvm_dask.estimators.budgeted_svr import BudgetedSVR
     from dcsvm_dask.estimators.libsvm import to_libsvm
-    from dcsvm_dask.estimators.linear import LinearDCSVC
+    from dcsvm_dask.estimators.linear_svc import LinearDCSVC
     from dcsvm_dask.estimators.linear_svr import LinearDCSVR
     from dcsvm_dask.estimators.methods import (
         BaggingSVC,
@@ -46,7 +46,7 @@ else:
             "budgeted_svc": ("BudgetedSVC",),
             "budgeted_svr": ("BudgetedSVR",),
             "libsvm": ("to_libsvm",),
-            "linear": ("LinearDCSVC",),
+            "linear_svc": ("LinearDCSVC",),
             "linear_svr": ("LinearDCSVR",),
             "methods": (
                 "BaggingSVC",

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators.expansion import dense
 from dcsvm_dask.estimators.known_kernel import refuse_known
-from dcsvm_dask.estimators.linear import LinearDCSVC
+from dcsvm_dask.estimators.linear_svc import LinearDCSVC
 from dcsvm_dask.estimators.linear_svr import LinearDCSVR
 from dcsvm_dask.estimators.nu_svc import DCNuSVC
 from dcsvm_dask.estimators.one_class import DCOneClassSVM

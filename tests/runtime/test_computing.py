@@ -220,13 +220,13 @@ def test_rows_that_are_refused_are_read_once_and_leave_nothing(
         with pytest.raises(InputError, match=r"partition 4 .*: row 0, column 2 .* is NaN"):
             api.ingest(parts, tmp_path / f"{k}.zarr", client=client)
     assert len(list(tries.iterdir())) == 2
-    assert not client.futures
-    for _ in range(100):
-        if not client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
+    for _ in range(100):  # the client lets go of futures in its own thread
+        kept = client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
+        if not (kept or client.futures):
             break
         time.sleep(0.05)
     else:
-        pytest.fail("tasks stay on the scheduler")
+        pytest.fail("tasks stay on the scheduler, or futures with the client")
     assert "Traceback" not in capfd.readouterr().err
 
 
