@@ -25,13 +25,16 @@ from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.models.grid import DecidedFold, decide_point, solve_fold, solve_point
 from dcsvm_dask.models.weighted_sample import SLACK, sample_of, weighted_sample, weights_of_sample
 from dcsvm_dask.solvers import Machine, machines_of
-from dcsvm_dask.solvers.inner.few_features import may_be_few_features
+from dcsvm_dask.solvers.inner.few_features import are_few_features, may_be_few_features
 from dcsvm_dask.solvers.machines import at_a_time, matrix_bytes
 from dcsvm_dask.solvers.whole import SMALL
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
 Split = tuple[Index, Index]
+
+MOST_ROWS = 10_000
+"""Rows up to which an SVM of all of them costs little beside those of blocks."""
 
 
 @dataclass(frozen=True)
@@ -89,14 +92,16 @@ class Task:
         return checking.kernel_of(clone(self.base).set_params(**candidate), self.X)
 
     def takes_no_matrix(self, candidate: dict[str, Any]) -> bool:
-        """Return whether SVMs are better solved without the kernel matrix of all rows.
+        """Return whether SVMs are better solved as a whole, without a kernel matrix of all rows.
 
-        By few features none takes much longer than others; pairs of classes share a matrix.
+        Pairs of classes share a matrix. Of many rows those of blocks cost less than SMO, which goes
+        first unless features are very few.
         """
         kernel, rows = self.kernel(candidate), min(len(train) for train, _ in self.splits)
         if isinstance(kernel, KnownRows) or len(self.machines) > 1:
             return False
-        return rows > SMALL and may_be_few_features(kernel, rows, self.X.shape[1])
+        few = are_few_features if rows > MOST_ROWS else may_be_few_features
+        return rows > SMALL and few(kernel, rows, self.X.shape[1])
 
     def cost(self, candidate: dict[str, Any]) -> float:
         """Return C of a candidate."""
