@@ -19,7 +19,7 @@ from dcsvm_dask.estimators.known_kernel import KnownRows
 from dcsvm_dask.estimators.search_known import KnownKernels, values_between
 from dcsvm_dask.estimators.svc import DCSVC
 from dcsvm_dask.estimators.voting import Voting
-from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kd_order, kernel_matrix
+from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kernel_matrix, tile_order
 from dcsvm_dask.kernels.team import for_each_large
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.models.grid import DecidedFold, decide_point, solve_fold, solve_point
@@ -215,7 +215,7 @@ def exactly_scored(
         train = train[task.weight[train] > 0]
         X, machines = task.X[train], task.machines
         if not is_sparse(X) and kernel.is_shift_invariant:  # neighbours follow each other
-            order = kd_order(X)
+            order = tile_order(kernel, X)
             train = train[order[np.argsort(block_of[train[order]], kind="stable")]]
             X = task.X[train]
         codes, before, rows = task.codes[train], None, np.arange(len(test))[:, None]

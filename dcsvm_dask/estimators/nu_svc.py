@@ -212,7 +212,7 @@ coef_, n_iter_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         if divided:
             self._runs().fit(self, kernel, X, codes, weights, tasks)
         else:
-            stored = solved_rows(X)
+            stored = solved_rows(kernel, X)
             variables = variables_of(stored, codes, whole, kernel)
             start = None if last is None else last.alpha(X, codes, self.classes_, "ovo")
             before = None

@@ -160,7 +160,7 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
             self._kernel, self.shape_fit_ = kernel, X.shape
             tasks.done()
             return
-        stored = solved_rows(X)
+        stored = solved_rows(kernel, X)
         variables = variables_of(stored, np.zeros(n, np.int32), bounds, kernel)
         Z, before = stored[variables.rows], chain.before.get(0)
         lines = FitLines(verbosity(self.verbose) and not alone, 1)

@@ -171,7 +171,7 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         weights = costs.weights_of(X, sample_weight)
         C = costs.row_bounds(X, sample_weight, costs.cost_of(self.C, infinite=True))
         about = None if sample_weight is None else {"sample_weight": sample_weight}
-        stored = solved_rows(X)
+        stored = solved_rows(kernel, X)
         variables = variables_of(stored, targets.view(np.int64), C, kernel)
         if last is not None and len(last.beta) != len(members):
             last = None

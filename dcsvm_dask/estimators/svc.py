@@ -270,7 +270,7 @@ class DCSVC(WithRun, WithCallbacks, WithProbabilities, Voting):
         start = None if last is None else last.alpha(X, codes, self.classes_, self._scheme)
         kernel = checking.kernel_of(self, X)
         C = costs.bounds(self, X, codes, sample_weight, infinite=True)
-        stored = solved_rows(X)
+        stored = solved_rows(kernel, X)
         variables = variables_of(stored, codes, C, kernel)
         n_classes = len(self.classes_)
         # SVMs of many classes are solved side by side, and known solutions in few steps.

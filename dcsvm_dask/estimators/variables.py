@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.estimators.known_kernel import KnownRows
-from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kd_order, stored_for_speed
+from dcsvm_dask.kernels import Kernel, Rows, shifted, stored_for_speed, tile_order
 from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.storage.hashing import row_hashes
 
@@ -81,14 +81,15 @@ class Variables:
         return which, found, np.copysign(values, beta[which])
 
 
-def solved_rows(X: Rows) -> Rows:
-    """Return rows stored as solvers are fastest with; `KnownRows` as they are.
+def solved_rows(kernel: Kernel, X: Rows) -> Rows:
+    """Return rows as solvers are fastest with, of the same kernel values; `KnownRows` as they are.
 
     Parameters
     ----------
+    kernel : Kernel
     X : ndarray or CSR, shape (n, d), float32; or KnownRows
     """
-    return X if isinstance(X, KnownRows) else stored_for_speed(X)
+    return X if isinstance(X, KnownRows) else stored_for_speed(shifted(kernel, X))
 
 
 def variables_of(
@@ -119,9 +120,8 @@ def variables_of(
     place = np.empty(len(kept), dtype=np.int64)
     place[order] = np.cumsum(new) - 1
     rows = kept[order[new]]
-    near_by = kernel is not None and kernel.is_shift_invariant and not is_sparse(X)
-    if near_by and len(rows) > SMALL:
-        near = kd_order(X[rows])
+    if kernel is not None and len(rows) > SMALL:
+        near = tile_order(kernel, X[rows])
         rows = rows[near]
         position = np.empty(len(rows), dtype=np.int64)
         position[near] = np.arange(len(rows))

@@ -30,6 +30,8 @@ from dcsvm_dask.kernels.order import kd_order
 from dcsvm_dask.kernels.product import kernel_product, product_error_bound
 from dcsvm_dask.kernels.products import kernel_products
 from dcsvm_dask.kernels.rows import Rows, is_sparse, stacked, stored_for_speed, stored_like
+from dcsvm_dask.kernels.shift import shifted
+from dcsvm_dask.kernels.tile_order import tile_order
 from dcsvm_dask.kernels.warm import warm_up, warm_up_l1, warm_up_matrix, warm_up_products
 
 __all__ = [
@@ -64,10 +66,12 @@ __all__ = [
     "parameters_of",
     "piece_of",
     "product_error_bound",
+    "shifted",
     "spread_rows",
     "stacked",
     "stored_for_speed",
     "stored_like",
+    "tile_order",
     "warm_up",
     "warm_up_l1",
     "warm_up_matrix",

@@ -220,6 +220,20 @@ def widest_radius(kernel: Kernel, how: int, terms: int) -> float:
     return decay_radius(kernel, np.float32, terms, ERROR_WITH_FEW if few else ERROR_WITH_MANY)
 
 
+def widest_in_float32(kernel: Kernel, X: Rows) -> float:
+    """Return how far out rows may lie for their products in float32; infinite: as far as they like.
+
+    From their centre where they are dense. Up to `MOST_DIFFERENCES` features those that lie
+    farther out cost little more.
+    """
+    argument = kernel.kind.argument
+    if argument != SQUARED_DISTANCE or X.shape[1] <= MOST_DIFFERENCES:
+        return np.inf
+    if is_sparse(X):
+        return widest_radius(kernel, SPARSE, int(np.diff(X.indptr).max(initial=0)))
+    return widest_radius(kernel, PRODUCTS, X.shape[1])
+
+
 def _prefers_differences(features: int, dtype: np.dtype[Any]) -> bool:
     return dtype == np.float32 and features <= ALWAYS_DIFFERENCES
 

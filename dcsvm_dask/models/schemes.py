@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kd_order, kernel_product, kernel_products
+from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kernel_product, kernel_products, tile_order
 from dcsvm_dask.kernels.bounds import CONFIDENCE, dot_error
 from dcsvm_dask.kernels.rows import squared_norms
 from dcsvm_dask.solvers import coefficient_rows, labels_of_classes, machines_of
@@ -219,7 +219,7 @@ class Single(Scheme):
         order: slice | Index = slice(None)
         budget = 0.0
         if coef.size >= ORDER_FROM and own.kernel.is_shift_invariant and not is_sparse(X):
-            order, budget = kd_order(X), FAR_PAIRS[np.dtype(dtype)]
+            order, budget = tile_order(own.kernel, X), FAR_PAIRS[np.dtype(dtype)]
         values[order, 0], _ = kernel_product(
             own.kernel, X[order], own.support, coef, dtype=dtype, budget=budget, threads=threads
         )

@@ -13,6 +13,7 @@ from dcsvm_dask.kernels import (
     Kernel,
     Rows,
     dot_products_error,
+    is_sparse,
     kernel_product,
 )
 from dcsvm_dask.solvers.decomposition import solve_decomposition
@@ -158,7 +159,7 @@ class LargeProblem:
         if len(blocks) == 1:
             return None
         # A limit leaves no steps to look ahead.
-        if self.limit == NO_LIMIT and self.expected_support() <= max(map(len, blocks)):
+        if self.limit == NO_LIMIT and not self._pays_to_divide(max(map(len, blocks))):
             return None
         beta, *work = solve_blocks(
             self.kernel,
@@ -172,6 +173,13 @@ class LargeProblem:
         )
         self._count(*work)
         return beta
+
+    def _pays_to_divide(self, largest: int) -> bool:
+        """Return whether blocks, the largest of so many rows, may save kernel values."""
+        few = self.expected_support()
+        # Conquering takes the columns of nearly all support vectors again and again.
+        at_once = are_costly(self.X) and not is_sparse(self.X) and few <= self.size
+        return few > largest and not at_once
 
     def _has_one_bias(self) -> bool:
         if not self.equality or self.limit < NO_LIMIT:
