@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 from dcsvm_dask import __version__
 
-RESULT_VERSION = 21
+RESULT_VERSION = 22
 """Version of the package's results. Raise it with every change after which the same data,
 parameters and seed give other numbers than before, or a run's folder is laid out otherwise."""
 

@@ -11,7 +11,7 @@ from dcsvm_dask.kernels.rows import FEW_FEATURES, SPARSE_BELOW, Rows, is_sparse,
 
 SAMPLE = 513
 """Rows that show which value of a feature is the most common: the median of half or more."""
-FEWEST_ROWS = 2048
+FEWEST_ROWS = 1024
 """Of fewer rows all kernel values cost less than a second look at the table."""
 FARTHEST = 2.0**12
 """Largest squared norm of a shifted row times gamma: rounding it to float32 then changes no kernel

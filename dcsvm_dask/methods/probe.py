@@ -14,7 +14,14 @@ import psutil
 from numpy.typing import NDArray
 
 from dcsvm_dask.clustering import choose_partition
-from dcsvm_dask.kernels import Rows, is_sparse, kernel_matrix, kernel_product, stored_for_speed
+from dcsvm_dask.kernels import (
+    Rows,
+    is_sparse,
+    kernel_matrix,
+    kernel_product,
+    shifted,
+    stored_for_speed,
+)
 from dcsvm_dask.methods.multipliers import sampled_multipliers
 from dcsvm_dask.methods.partition import drawn_rows, sample_size
 from dcsvm_dask.methods.problem import data_of, data_rows, settings_of
@@ -272,9 +279,14 @@ def probe_rows(
         "near_share": near_share(settings, X),
         **of_classes,
         "levels_given": settings.levels_forced and bool(settings.clusters),
-        "value_seconds": time_of_value(settings, stored_for_speed(X) if smooth else X),
+        "value_seconds": time_of_value(settings, _solved(settings, X) if smooth else X),
         "process_bytes": process_bytes,
     }
+
+
+def _solved(settings: Settings, X: Rows) -> Rows:
+    """Return rows as one task solves them; see `Problem.solved_rows`."""
+    return stored_for_speed(shifted(settings.kernel, X))
 
 
 def _working_set(
@@ -299,7 +311,7 @@ def _of_one_set(
     return {
         "set_share": min(share, NEARLY_ALL),
         "free_support": free,
-        "value_seconds": time_of_value(settings, stored_for_speed(X)),
+        "value_seconds": time_of_value(settings, _solved(settings, X)),
         "process_bytes": process_bytes,
     }
 

@@ -21,6 +21,7 @@ from dcsvm_dask.kernels import (
     Boxes,
     Rows,
     is_sparse,
+    shifted,
     stacked,
     stored_for_speed,
     stored_like,
@@ -127,6 +128,13 @@ class Problem:
         Of CSR rows far ones cannot be left out; see `stored_for_speed`.
         """
         return stored_like(X, as_csr=self._is_fast_as_csr)
+
+    def solved_rows(self, X: Rows) -> Rows:
+        """Return rows that meet no others as solvers are fastest with, of the same kernel values.
+
+        See `shifted` and `stored_for_speed`.
+        """
+        return stored_for_speed(shifted(self.settings.kernel, X))
 
     @cached_property
     def _is_fast_as_csr(self) -> bool:

@@ -78,7 +78,7 @@ def solve_rows(run: RunFolder, attempt: Attempt, *, previous: str | None, tol: f
     dual = problem.dual_at(beta)
     found = solve_working_sets(
         settings.kernel,
-        problem.for_speed(problem.X.read(0, n)),
+        problem.solved_rows(problem.X.read(0, n)),
         dual,
         beta=beta,
         f=f,

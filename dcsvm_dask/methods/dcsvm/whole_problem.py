@@ -36,7 +36,7 @@ def solve_problem(run: RunFolder, attempt: Attempt, *, previous: str | None, tol
     """
     problem = read_problem(run)
     settings, n = problem.settings, problem.n
-    X, beta, blocks = problem.for_speed(problem.X.read(0, n)), None, None
+    X, beta, blocks = problem.solved_rows(problem.X.read(0, n)), None, None
     if previous is None:
         blocks = start_blocks(settings, X)
     else:

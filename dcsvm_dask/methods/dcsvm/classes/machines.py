@@ -107,7 +107,7 @@ def _solve_whole(
     settings, machine = problem.settings, problem.machines[number]
     index, y = machine.rows(problem.codes)
     dual = task_of_machine(problem.task, machine).dual(y, problem.bounds(index))
-    X, beta, blocks = problem.for_speed(problem.take(index)), None, None
+    X, beta, blocks = problem.solved_rows(problem.take(index)), None, None
     if source is not None:
         beta = read_start(run, source).beta(machine, index, problem.codes[index])
     else:
