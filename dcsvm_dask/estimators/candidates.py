@@ -18,6 +18,7 @@ from dcsvm_dask.estimators.in_memory import working_size
 from dcsvm_dask.estimators.known_kernel import KnownRows
 from dcsvm_dask.estimators.search_known import KnownKernels, values_between
 from dcsvm_dask.estimators.svc import DCSVC
+from dcsvm_dask.estimators.variables import solved_rows
 from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kernel_matrix, tile_order
 from dcsvm_dask.kernels.team import for_each_large
@@ -218,12 +219,13 @@ def exactly_scored(
             order = tile_order(kernel, X)
             train = train[order[np.argsort(block_of[train[order]], kind="stable")]]
             X = task.X[train]
+        stored = solved_rows(kernel, X)
         codes, before, rows = task.codes[train], None, np.arange(len(test))[:, None]
         for number in chain:
             begin = time.perf_counter()
             point = solve_point(
                 kernel,
-                X,
+                stored,
                 codes,
                 task.cost(candidates[places[number]]) * task.weight[train],
                 machines,
@@ -298,11 +300,12 @@ def _matrix(kernel: Any, X: Rows, block: _Block, dtype: Any, threads: int) -> ND
     """Return the kernel values of all rows of a block with those that train in some split."""
     if isinstance(kernel, KnownRows):
         return values_between(kernel, block.rows, block.rows[: block.columns])
-    Z = X[block.rows[: block.columns]]
+    own = solved_rows(kernel, X[block.rows])
+    Z = own[: block.columns]
     inner = kernel_matrix(kernel, Z, dtype=dtype, threads=threads)
     if block.columns == len(block.rows):
         return inner
-    rest = X[block.rows[block.columns :]]
+    rest = own[block.columns :]
     across = kernel_matrix(kernel, rest, Z, dtype=dtype, threads=threads)
     return np.concatenate([inner, across])
 
