@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcsvm_dask.api.training import chosen_sizes, fitted
+from dcsvm_dask.api.sizes import chosen_sizes, fitted
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.methods import resources
