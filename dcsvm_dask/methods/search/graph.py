@@ -22,8 +22,8 @@ from dcsvm_dask.methods.partition import largest_block
 from dcsvm_dask.methods.problem import ARRANGE
 from dcsvm_dask.methods.search import blocks as search_blocks
 from dcsvm_dask.methods.search import exact as search_exact
-from dcsvm_dask.methods.search import held_out
-from dcsvm_dask.methods.search.held_out import part_rows
+from dcsvm_dask.methods.search.held_out import SPLIT, part_rows
+from dcsvm_dask.methods.search.split import split_rows
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.stage_kind import StageKind
@@ -153,7 +153,7 @@ def search(settings: Settings, goals: Goals, shape: Shape) -> Stages:
         return Outcome(EXACT, found[EXACT]["unsolved"] == 0)
     left, stage, above = list(range(len(candidates))), "", None
     # Of rows that are held out of all, some blocks may have none to decide.
-    deciding: int = records[held_out.SPLIT].get("deciding", blocks)
+    deciding: int = records[SPLIT].get("deciding", blocks)
     for rung, (first, last) in enumerate(rungs(options, deciding, len(candidates)), start=1):
         stage = StageId.numbered(EARLY, rung, digits=1)
         found = yield [early_stage(settings, goals, shape, (rung, first, last), left, above)]
@@ -180,8 +180,8 @@ def before(settings: Settings, shape: Shape, options: Search) -> list[Stage]:
     options : Search
     """
     ordered = arrange_stage(settings, shape) if settings.clusters else merge_stage()
-    split = single(COMMIT, held_out.split_rows, folds=options.folds)
-    return [ordered, Stage(held_out.SPLIT, (split,), held_out.SPLIT)]
+    split = single(COMMIT, split_rows, folds=options.folds)
+    return [ordered, Stage(SPLIT, (split,), SPLIT)]
 
 
 def rungs(options: Search, blocks: int, candidates: int) -> list[tuple[int, int]]:
@@ -452,7 +452,7 @@ def _describe_candidates(record: Record, solved: str) -> str:
 
 
 STAGES = (
-    StageKind(held_out.SPLIT, _describe_split),
+    StageKind(SPLIT, _describe_split),
     StageKind(EARLY, _describe_early),
     StageKind(EXACT, _describe_exact),
 )
