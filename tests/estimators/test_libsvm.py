@@ -75,8 +75,8 @@ def test_targets(
     y = (y - y.mean()) / y.std() + 2.0
     X = sparse.csr_array(X) if is_sparse else X
     model = estimator.fit(X[:500], y[:500])
-    found, told = predicted(model, X[500:], tmp_path)
-    assert told == f"svm_type {svm_type}"
+    found, reported = predicted(model, X[500:], tmp_path)
+    assert reported == f"svm_type {svm_type}"
     # svm-predict writes six digits.
     np.testing.assert_allclose(found, model.predict(X[500:]), rtol=1e-5, atol=1e-5)
 
@@ -85,8 +85,8 @@ def test_targets(
 def test_novelty(problem: Callable[[str], Any], tmp_path: Path) -> None:
     X, _ = problem("breast_cancer")
     model = DCOneClassSVM(nu=0.2, gamma=0.05).fit(X[:300])
-    found, told = predicted(model, X[300:], tmp_path)
-    assert told == "svm_type one_class"
+    found, reported = predicted(model, X[300:], tmp_path)
+    assert reported == "svm_type one_class"
     np.testing.assert_array_equal(found, model.predict(X[300:]))
     assert 0 < np.count_nonzero(found == -1) < len(found)
 

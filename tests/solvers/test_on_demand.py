@@ -34,7 +34,7 @@ def standard(X: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def colours(shared_data: Callable[[str], Any]) -> Any:
-    """9,000 colours, skin or not, told apart by few support vectors; distinct rows."""
+    """9,000 colours, skin or not, separated by few support vectors; distinct rows."""
     data = shared_data("skin_nonskin")
     X, y = data["X_train"], np.where(data["y_train"] == data["y_train"].max(), 1, -1)
     X, first = np.unique(X, axis=0, return_index=True)
