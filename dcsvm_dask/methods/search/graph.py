@@ -42,17 +42,17 @@ from dcsvm_dask.tasks.scores import SEARCH_SCORES
 METHOD = SEARCH
 EARLY, EXACT = "early", "exact"
 BLOCK_ROWS = 4096
-"""Of a block, at most, about, where nothing else is said."""
-# Rows of the blocks of a task, about: for each kernel.
+"""Rows of a block, at most, about, unless another number is given."""
+# Rows of all blocks of a task, about, and most tasks, for each kernel.
 SLOT_ROWS, MOST_SLOTS = 8192, 128
-# Of the candidates, a rung keeps one of so many; the next one looks at so many times the blocks.
+# A rung keeps one candidate of so many; the next rung scores them on so many times the blocks.
 HALVING = 3
 MOST_CANDIDATES, MOST_FOLDS = 10_000, 1000
 # Kernel values of an exact candidate, for its rows times its support vectors.
 WORK = 3.0
 # Kernel matrices that a block takes while it is solved.
 COPIES = 2.2
-# What a process knows of each variable, and what it takes to draw a sample of all.
+# Vectors of all variables in a process, those for drawing a sample among them.
 VECTORS = 10
 REMEDY = "lower --block-rows"
 """What makes tasks smaller."""
