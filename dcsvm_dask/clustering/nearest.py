@@ -52,8 +52,9 @@ def nearest(
     *,
     cosine: bool,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return each row's block, and half its squared distance to the centre less half its squared
-    norm.
+    """Return each row's block and score.
+
+    The score is half the squared distance to the block's centre, less half the row's squared norm.
 
     Parameters
     ----------

@@ -170,8 +170,9 @@ def _method(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _order(stage: str, commit: Record) -> tuple[bool, float]:
-    """Return a key that sorts stages by the time of their commit, the probe and the arrangement
-    first.
+    """Return a key that sorts stages by the time of their commit.
+
+    The probe and the arrangement come first.
     """
     return not kind_of(stage).prepares, commit["began"] + commit["seconds"]
 

@@ -131,9 +131,7 @@ def _check_sum(run: RunFolder, model: Model) -> None:
 
 
 def _one_vs_one(run: RunFolder, form: str) -> Model:
-    """Return the exact model of many classes; raise an error for one-vs-rest, which LIBSVM
-    lacks.
-    """
+    """Return the exact model of many classes; refuse one-vs-rest, which LIBSVM lacks."""
     model = load_model(run, choose_model(run, "exact").stage)
     if not isinstance(model.scheme, OneVsOne):
         _, options = options_of(run.header["settings"])

@@ -80,8 +80,9 @@ class OnCluster:
         log_event(self._client, message)
 
     def refuse_blind(self, run_url: str, data_url: str) -> None:
-        """Raise an `InputError` if one of the present workers, or else the next one, does not see
-        both.
+        """Raise an `InputError` if a worker does not see both the run and the data.
+
+        All present workers are asked; without any, the next one.
         """
         workers = list(workers_of(self._client))
         if workers:

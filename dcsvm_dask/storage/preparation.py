@@ -173,9 +173,7 @@ class Preparation:
             raise InputError(f"{place}: damaged: {error!r}") from error
 
     def scales_like(self, data: DataSet, features: list[int] | None = None) -> bool:
-        """Return whether rows of a data set, or some of their features, have the scaling of
-        training rows.
-        """
+        """Return whether rows, or some of their features, have the scaling of training rows."""
         mine, other = self.scaling, data.scaling
         if other is not None and features is not None:
             if other.kind == "unit" and len(features) != data.n_features:
