@@ -114,11 +114,7 @@ def status(
         "inner": run.header["settings"].get("inner", "auto"),
         "sets": of_sets([commits[stage] for stage in order]),
         "fallbacks": fallbacks_of(nodes),
-        "floor_ratio": (
-            (work["kernel_values"] - work["check_kernel_values"]) / (variables * n_support)
-            if variables and n_support
-            else None
-        ),
+        "floor_ratio": _floor_ratio(work, variables, n_support),
         "seconds": _by_phase(stage_seconds),
         "stage_seconds": stage_seconds,
         "peak_bytes": peaks,
@@ -127,6 +123,13 @@ def status(
         "warnings": doubts(run, commits),
         "stages": {stage: commits[stage] for stage in order},
     }
+
+
+def _floor_ratio(work: dict[str, Any], variables: int, n_support: int | None) -> float | None:
+    """Return kernel values, without those of the check, over variables x support vectors."""
+    if not variables or not n_support:
+        return None
+    return float((work["kernel_values"] - work["check_kernel_values"]) / (variables * n_support))
 
 
 def doubts(run: RunFolder, commits: dict[str, Record]) -> list[str]:
