@@ -79,6 +79,11 @@ class Layout:
         return self.columns.index(self.label)
 
 
+def is_unnamed_index(name: str) -> bool:
+    """Return whether a column has the name of an index without one, as pandas stores it."""
+    return _PANDAS_INDEX.fullmatch(name) is not None
+
+
 def column_layout(
     path: str,
     columns: int,
@@ -164,7 +169,7 @@ def label_position(
     kept = range(columns) if kept is None else kept
     if label is None:
         last = len(kept) - 1
-        while names is not None and last > 0 and _PANDAS_INDEX.fullmatch(names[last]):
+        while names is not None and last > 0 and is_unnamed_index(names[last]):
             last -= 1
         usual = [name for name in names or () if name.strip().lower() in LABEL_NAMES]
         if names is not None and usual and names[last] not in usual:
@@ -187,7 +192,10 @@ def label_position(
     if not -columns <= position < columns:
         raise InputError(f"{path}: no column {position}: there are {columns}, counted from 0")
     if position % columns not in kept:
-        raise InputError(f"{path}: the label, column {position}, is left out by drop")
+        raise InputError(
+            f"{path}: the label, column {position}, is left out by drop, or is the index of "
+            "pandas; give the name of the label"
+        )
     return position % columns
 
 

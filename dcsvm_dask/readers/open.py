@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from dcsvm_dask.errors import InputError
@@ -14,6 +15,7 @@ from dcsvm_dask.readers.encoding import decode_head, find_encoding
 from dcsvm_dask.readers.files import read_head
 from dcsvm_dask.readers.foreign import refuse_foreign_file
 from dcsvm_dask.readers.numpy_files import NpySource, NpzSource, npz_parts
+from dcsvm_dask.readers.pandas_index import index_columns
 from dcsvm_dask.readers.parquet import ParquetSource
 from dcsvm_dask.readers.preparing.cells import empty_words
 from dcsvm_dask.readers.preparing.choices import Choices
@@ -164,12 +166,18 @@ def open_source(
             raise InputError(f"{text}: {word} cannot be used: its columns have no names")
     if data is not None and kind not in ("npz", "zarr"):
         raise InputError(f"{text}: data names an array of an archive, which this file is not")
+    index: list[str] = []
+    if kind == "parquet" and expected is None:
+        named = {*choices.columns, *choices.named, *drop}
+        index = index_columns(text, label=label, named=named)
+        drop = [*drop, *index]
     how: dict[str, Any] = {"label": label, "expected": expected, "labelled": labelled}
     with (
         naming_line_of_label(text, label, encoding) if kind == "table" else contextlib.nullcontext()
     ):
         prepared = _prepared(text, kind, header, encoding, choices, drop=drop, **how)
     if prepared is not None:
+        prepared.reading = replace(prepared.reading, index=tuple(index))
         return prepared
     source: Source
     if kind == "svmlight":
@@ -193,6 +201,7 @@ def open_source(
         source = NpzSource(text, part=part, label=label, n_features=n_features, data=data)
     elif kind == "parquet":
         source = ParquetSource(text, label=label, expected=expected, labelled=labelled, drop=drop)
+        source.reading = replace(source.reading, index=tuple(index))
     else:
         source = ZarrSource(text, part=part, label=label, n_features=n_features, data=data)
     if n_features is not None and source.n_features != n_features:

@@ -44,6 +44,8 @@ class Reading:
     """Encoding of text."""
     array: str | None = None
     """Name of the array of rows in an archive, where it was given."""
+    index: tuple[str, ...] = ()
+    """Columns of a Parquet file that hold the index of pandas, and are left out."""
 
 
 ARCHIVES = ("NumPy archive", "Zarr group")
