@@ -153,8 +153,8 @@ def _of_units(encoder: Encoder, facts: ColumnFacts) -> str | None:
         return None
     return (
         f"the categories of the column {encoder.name!r}, such as {with_unit[0]!r}, are "
-        f"{len(words):,} numbers with units or fractions, of which no order is learned; write them as "
-        "plain numbers of one unit where they are quantities"
+        f"{len(words):,} numbers with units or fractions, of which no order is learned; write them "
+        "as plain numbers of one unit where they are quantities"
     )
 
 
