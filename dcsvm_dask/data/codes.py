@@ -88,6 +88,17 @@ def codes_warnings(source: Source, survey: Survey, rows: NDArray[np.float64]) ->
     return found
 
 
+def target_dates_warning(targets: NDArray[np.float64]) -> str | None:
+    """Return that targets look like dates such as 20200131 or months such as 202001; else None."""
+    targets = np.asarray(targets, np.float64)
+    if not (_are_dates(targets) or _are_months(targets)):
+        return None
+    return (
+        f"the targets, such as {_dated(targets)[0]:.0f}, look like dates, and differences between "
+        "them mean nothing; write numbers such as the days since a day of your choice"
+    )
+
+
 def _of_dates(names: Sequence[str], first: float) -> str:
     """Return that columns look like dates, of which the first is such as 20200131."""
     day = f"{int(first)}"

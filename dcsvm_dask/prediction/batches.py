@@ -25,7 +25,7 @@ from dcsvm_dask.readers.open import find_format, open_source
 from dcsvm_dask.readers.outside import OutsideCounts
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.preparing.totals import totals_doubt
-from dcsvm_dask.readers.source import ARCHIVES, Source, parts_to_fill, round_block
+from dcsvm_dask.readers.source import ARCHIVES, Source, is_delimited, parts_to_fill, round_block
 from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.runtime.clients import gathered
 from dcsvm_dask.storage.dataset import DataSet
@@ -160,7 +160,7 @@ class SentRows:
             If the rows have other features than the model, or labels are needed and missing or
             unknown.
         """
-        seen = 0
+        seen, is_text = 0, is_delimited(self._source)
         for rows, labels in self._source.blocks():
             y = None
             if self._labelled:
@@ -169,7 +169,7 @@ class SentRows:
                         f"{self.name}: has no labels to compare predictions with" + self._absent()
                     )
                 with by_line(self._source):
-                    y = self._prepared.y(labels, self.name, seen)
+                    y = self._prepared.y(labels, self.name, seen, is_text=is_text)
             for start, stop, part in parts_to_fill(rows, dense=not self._prepared.is_sparse):
                 self._outside.update(part)
                 ready = prepare_rows(part, self._prepared, self.name, seen + start)

@@ -226,9 +226,7 @@ def _prepared(
         return PreparedSource(JsonLinesTable(path, encoding=encoding), choices=choices, **how)
     if kind == "parquet" and (must or not is_plain_parquet(path, **words)):
         return PreparedSource(ParquetTable(path), choices=choices, **how)
-    if kind == "table" and (
-        must or (expected is None and not is_plain_text(path, header, encoding, **words))
-    ):
+    if kind == "table" and (must or not is_plain_text(path, header, encoding, **words)):
         decimal, known, empty = choices.decimal, None, empty_words(choices.missing_words)
         if later is not None:
             decimal, known = later.decimal, later.inputs if later.has_names else None

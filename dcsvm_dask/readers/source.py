@@ -80,6 +80,11 @@ class Source(Protocol):
         """Yield the blocks in order, each about `BLOCK_BYTES`."""
 
 
+def is_delimited(source: Any) -> bool:
+    """Return whether a source is delimited text, whose numbers may be written with signs."""
+    return getattr(source, "reading", Reading("source")).separator is not None
+
+
 class ArraySource:
     """Rows in memory.
 
