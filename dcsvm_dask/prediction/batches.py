@@ -18,10 +18,9 @@ from dcsvm_dask.methods.choice import Choice
 from dcsvm_dask.methods.predict import Decided, decide_given, decide_stored
 from dcsvm_dask.numbers import counted
 from dcsvm_dask.readers.columns import match_names
-from dcsvm_dask.readers.encoding import MARKED
 from dcsvm_dask.readers.frames import memory_source
 from dcsvm_dask.readers.lines import by_line
-from dcsvm_dask.readers.open import find_format, open_source
+from dcsvm_dask.readers.open import find_format, later_encoding, open_source
 from dcsvm_dask.readers.outside import OutsideCounts
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.preparing.totals import totals_doubt
@@ -367,9 +366,8 @@ def open_raw_file(
     if name in PARTS and home and not Location.of(text).exists():
         text, part = home, name
     reading = prepared.reading
-    recorded = reading.get("encoding")
-    if encoding is None and recorded not in MARKED:  # files in these encodings have a mark
-        encoding = recorded
+    if encoding is None:
+        encoding = later_encoding(text, reading.get("encoding"))
     kind = find_format(text, encoding)
     first, label, array = reading.get("first_feature"), None, None
     if reading.get("format") in ARCHIVES and kind in ("npz", "zarr"):

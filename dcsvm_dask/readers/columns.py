@@ -13,7 +13,7 @@ matched by position and has the features only, or the features and the label.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from dcsvm_dask.errors import InputError
@@ -225,9 +225,19 @@ def match_names(path: str, names: Sequence[str], wanted: Sequence[str]) -> list[
     if missing:
         raise InputError(
             f"{path}: lacks {len(missing)} of the {len(wanted)} features of the training data: "
-            f"{listed(missing)}; it has: {listed(names)}"
+            f"{listed(missing)}; it has: {listed(names)}{_hint_for_names(wanted, place)}"
         )
     return [place[name] for name in wanted]
+
+
+def _hint_for_names(wanted: Sequence[str], names: Collection[str]) -> str:
+    """Return that names of columns differ by their case or blanks alone; "" where they do not."""
+    alike = {"".join(name.split()).casefold(): name for name in names}
+    for name in wanted:
+        other = alike.get("".join(name.split()).casefold())
+        if name not in names and other is not None:
+            return f"; rename {other!r} to {name!r}, and others alike"
+    return ""
 
 
 def refuse_repeats(path: str, names: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected
-from dcsvm_dask.readers.encoding import decode_head, find_encoding
+from dcsvm_dask.readers.encoding import MARKED, decode_head, find_encoding, is_utf8
 from dcsvm_dask.readers.files import read_head
 from dcsvm_dask.readers.foreign import refuse_foreign_file
 from dcsvm_dask.readers.numpy_files import NpySource, NpzSource, npz_parts
@@ -98,6 +98,33 @@ def find_format(path: str, encoding: str | None = None) -> str:
     # A row may have no pairs, so one row with pairs is enough.
     pairs = any(_PAIRS.match(line) for line in rows[:50])
     return "svmlight" if pairs or (rows and _looks_cut(rows[0])) else "table"
+
+
+def later_encoding(path: str, recorded: str | None) -> str | None:
+    """Return the encoding of a later text without a mark: that of the training data.
+
+    Parameters
+    ----------
+    path : str
+        Local path or URL.
+    recorded : str or None
+        Encoding of the training data, where these are text.
+
+    Raises
+    ------
+    InputError
+        If the text is UTF-8 as it seems, and the training data are not: words would be others.
+    """
+    if recorded in (None, "utf-8", *MARKED):  # files in the latter have a mark
+        return None
+    if find_format(path, recorded) in ("table", "jsonl", "svmlight"):
+        head = read_head(path, HEAD_BYTES)
+        if not head.isascii() and find_encoding(head, recorded) == recorded and is_utf8(head):
+            raise InputError(
+                f"{path}: seems to be utf-8, but the training data are {recorded}: give --encoding "
+                f"utf-8, or --encoding {recorded} where it is that (in Python encoding=)"
+            )
+    return recorded
 
 
 def open_source(

@@ -47,7 +47,7 @@ _SAYS = {
     parse.MISSING: f"{{column}} is empty; {FILL_IN}",
     parse.NOT_A_NUMBER: "{column} is not a number: {word}",
     parse.NOT_FINITE: "{column} is NaN, infinite or too large for float32: {word}",
-    parse.OPEN_QUOTE: "{column} has an unclosed quotation mark",
+    parse.OPEN_QUOTE: "{column} has an unclosed quotation mark; within a cell it is doubled",
     parse.NO_LABEL: f"{{column}}, the label, is empty; {NO_LABEL_REMEDY}",
 }
 
