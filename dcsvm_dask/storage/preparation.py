@@ -223,8 +223,8 @@ class Preparation:
         if not self.has_classes:
             decimal = "." if self.columns is None else self.columns.decimal
             form = str(self.reading.get("target_form") or "")
-            table = TargetTable(name, first_row, decimal=decimal, form=form, is_text=is_text)
-            return table.add(labels)
+            written: dict[str, Any] = {"decimal": decimal, "form": form, "is_text": is_text}
+            return TargetTable(name, first_row, **written).add(labels)
         table = LabelTable(name, first_row)
         codes = table.add(labels)
         ours = [

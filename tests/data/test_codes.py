@@ -219,7 +219,9 @@ def test_exponents_without_a_sign_are_those_of_codes(tmp_path: Path) -> None:
     assert warned(tmp_path, {"slot": ["1e+05", "2E+07", "31e2", "40000"] * (N // 4)}) == []
 
 
-@pytest.mark.parametrize("cell", ["mar{:02d}", "{}:30", "${}"])
+@pytest.mark.parametrize(
+    "cell", ["mar{:02d}", "2024-{:02d}", "2024Q{}", "2024-W0{}", "{}:30", "${}"]
+)
 def test_refusals_of_categories_keep_auto(cell: str, tmp_path: Path) -> None:
     cells = [cell.format(1 + k % 4) for k in range(N)]
     if cell == "${}":

@@ -25,10 +25,12 @@ _MONTH = (
     "nov(ember)?|dec(ember)?)"
 )
 _BY_MONTH = re.compile(
-    rf"\d{{1,2}}[- ]?{_MONTH}[- ]?\d{{2,4}}([: ]\d.*)?|{_MONTH}[- ']?\d{{2,4}}",
+    rf"\d{{1,2}}[- ]?{_MONTH}[- ]?\d{{2,4}}([: ]\d.*)?|{_MONTH}[- ']?\d{{2,4}}|"
+    r"(19|20)\d\d([-/](0[1-9]|1[0-2])|[- ]?Q[1-4]|-?W[0-5]\d)",
     re.IGNORECASE,
 )
-"""Dates of forms that are not read: 01JAN2024, as SAS writes them, and Jan-24, as Excel does."""
+"""Dates of forms that are not read: 01JAN2024, as SAS writes them, Jan-24, as Excel does, and
+months, quarters and weeks such as 2024-01, 2024Q1 and 2024-W05."""
 
 
 def may_be_categories(facts: ColumnFacts) -> bool:
