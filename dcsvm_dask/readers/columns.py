@@ -109,7 +109,7 @@ def column_layout(
     expected : Expected, optional
         Columns of the training table, for a later table.
     drop : sequence of str
-        Names of columns of a training table to leave out.
+        Names of columns to leave out; those of a later table only where it is matched by position.
 
     Returns
     -------
@@ -131,7 +131,10 @@ def column_layout(
     elif names is not None and expected.names is not None:
         return _by_name(path, names, expected.names, expected.label)
     else:
-        kept, place = range(columns), _later_label(path, columns, names, expected)
+        kept = kept_columns(path, columns, names, drop)
+        own = None if names is None else [names[k] for k in kept]
+        found = _later_label(path, len(kept), own, expected)
+        place = None if found is None else kept[found]
     return Layout(place, kept, None if names is None else [names[k] for k in kept if k != place])
 
 

@@ -194,7 +194,7 @@ def open_source(
     if data is not None and kind not in ("npz", "zarr"):
         raise InputError(f"{text}: data names an array of an archive, which this file is not")
     index: list[str] = []
-    if kind == "parquet" and expected is None:
+    if kind == "parquet" and (expected is None or expected.names is None):
         named = {*choices.columns, *choices.named, *drop}
         index = index_columns(text, label=label, named=named)
         drop = [*drop, *index]

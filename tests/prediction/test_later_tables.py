@@ -111,3 +111,18 @@ def test_an_open_quotation_mark_says_how_it_is_written(tmp_path: Path) -> None:
     FRAME.assign(t=words)[["t", "b", "y"]].to_csv(path, index=False, quoting=3)
     with pytest.raises(InputError, match=re.escape("quotation mark; within a cell it is doubled")):
         api.ingest(path, tmp_path / "d.zarr", drop=["t"])
+
+
+def test_an_index_of_pandas_is_not_counted_among_columns_without_names(
+    trained: Trained, tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "t.npz", X=np.column_stack([A, B]), y=Y)
+    run, path = trained(tmp_path / "t.npz"), tmp_path / "l.parquet"
+    some = FRAME[A > 0]
+    some.to_parquet(path)
+    assert "__index_level_0__" in pq.read_schema(path).names
+    assert run.evaluate(path)["n_rows"] == len(some)
+    wanted = run.decision_function(some[["größe", "b"]].to_numpy())
+    np.testing.assert_array_equal(run.decision_function(path), wanted)
+    some[["größe", "b"]].to_parquet(path)
+    np.testing.assert_array_equal(run.decision_function(path), wanted)
