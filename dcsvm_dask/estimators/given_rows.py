@@ -117,6 +117,11 @@ def training_targets(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.f
     else:
         X, y = _validated(estimator, X, y, y_numeric=True)
     y = column_or_1d(y, warn=True)
+    if y.dtype.kind in "mM":
+        raise InputError(
+            f"y is of type {y.dtype}, and a regressor learns numbers: give such as the days since "
+            "a day of your choice."
+        )
     try:
         targets = y.astype(np.float64) + 0.0
     except ValueError as error:

@@ -218,6 +218,13 @@ def test_weights_whose_products_are_not_finite_are_refused(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("estimator", [DCSVR(), DCNuSVR(), DCQuantileSVR(), LinearDCSVR()])
+@pytest.mark.parametrize("kind", ["M8[D]", "M8[ns]", "m8[s]"])
+def test_dates_are_no_targets(estimator: Any, kind: str) -> None:
+    with pytest.raises(InputError, match=r"y is of type .*64.*, and a regressor learns numbers"):
+        estimator.fit(np.eye(4), np.arange(4).astype(kind))
+
+
+@pytest.mark.parametrize("estimator", [DCSVR(), DCNuSVR(), DCQuantileSVR(), LinearDCSVR()])
 def test_words_are_no_targets(estimator: Any, wine: Any) -> None:
     with pytest.raises(InputError, match="y holds 'barolo', and a regressor learns numbers"):
         estimator.fit(wine[0], WORDS[wine[1]])

@@ -126,3 +126,14 @@ def test_what_libsvm_has_not_is_refused(problem: Callable[[str], Any], tmp_path:
         to_libsvm(DCSVC().fit(X, y), file)
     to_libsvm(DCSVC().fit(X, y), file, overwrite=True)
     assert file.read_text().startswith("svm_type c_svc\n")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_support_vectors_come_back_bit_for_bit(dtype: Any, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    model = DCSVR().fit(X, X[:, 0])
+    model.support_vectors_ = X[model.support_].astype(dtype)
+    to_libsvm(model, tmp_path / "model")
+    lines = (tmp_path / "model").read_text().partition("SV\n")[2].splitlines()
+    cells = [[cell.partition(":")[2] for cell in line.split()[1:]] for line in lines]
+    np.testing.assert_array_equal(np.array(cells).astype(dtype), model.support_vectors_)
