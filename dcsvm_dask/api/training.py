@@ -253,6 +253,11 @@ def _trained(
 ) -> Run:
     """Train from a data set; see `train`."""
     held_out = None if holdout is None else open_holdout(holdout, dataset)
+    if held_out is not None and held_out.fingerprint == dataset.fingerprint:
+        raise InputError(
+            f"{held_out.url}: has the training rows, so that scores are not those of new rows; "
+            "give held-out ones, such as DATA.zarr/test"
+        )
     say = Announcer(place.url, follow).say
     memory = available_memory(execution, place.url, dataset.url, say=say)
     training = suited(training, dataset, reading(dataset, execution, memory), say)

@@ -173,7 +173,15 @@ def _validated(estimator: Any, X: Any, *y: Any, **how: Any) -> Any:
     for one in y:
         warn_of_order(X, one, type(estimator).__name__, callers_level() + 1)
     with np.errstate(over="ignore"):  # what float32 cannot hold is refused as infinite
-        return validate_data(estimator, X, *y, **how)
+        found = validate_data(estimator, X, *y, **how)
+    if not y:
+        return _in_float32(found)
+    return _in_float32(found[0]), *found[1:]
+
+
+def _in_float32(X: Any) -> Any:
+    """Return rows in float32, as which scikit-learn does not return a frame of sparse booleans."""
+    return X.astype(np.float32) if sparse.issparse(X) and X.dtype != np.float32 else X
 
 
 def _is_given_values(estimator: Any) -> bool:
@@ -219,6 +227,8 @@ def _warn_rounded(given: Any, X: Any, names: list[str] | None, stacklevel: int =
     in_memory = isinstance(given, np.ndarray | list) or sparse.issparse(given) or is_frame(given)
     if not in_memory or getattr(given, "dtype", None) == np.float32:
         return
+    if sparse.issparse(X) and is_frame(given):  # of sparse columns
+        given = given.sparse.to_coo()
     given = as_rows(given.tocsr()) if sparse.issparse(given) else np.asarray(given, np.float64)
     loss = RoundingLoss()
     loss.update(given, as_rows(X))

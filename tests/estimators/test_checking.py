@@ -151,6 +151,18 @@ def test_pandas(estimator: Any, wine: Any) -> None:
         fitted.predict(frame[names[::-1]])
 
 
+@pytest.mark.parametrize("kind", ["float64", "int64", "bool"])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_sparse_columns_of_pandas(estimator: Any, kind: str, wine: Any) -> None:
+    pd = pytest.importorskip("pandas")
+    X, y = wine
+    rows = sparse.csr_array(np.where(X < 0.5, 0.0, np.ceil(4 * X)).astype(kind))
+    names = [f"x{number}" for number in range(X.shape[1])]
+    frame = pd.DataFrame.sparse.from_spmatrix(rows, columns=names)  # as get_dummies(sparse=True)
+    fitted = check_same_model(estimator, frame, y, (rows.astype(np.float32), y))
+    assert fitted.feature_names_in_.tolist() == names
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_polars(estimator: Any, wine: Any) -> None:
     pl = pytest.importorskip("polars")
