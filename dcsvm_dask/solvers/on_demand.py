@@ -31,7 +31,7 @@ FEWEST_ROWS, MOST_ROWS = 512, 65_536
 """Of fewer rows the matrix is there at once; of more nothing was measured."""
 TRIED_UP_TO = 8192
 """Up to so many rows it is worth trying; of more only where few support vectors are expected."""
-LEAST_WORK, VALUE = 24e6, 20
+LEAST_WORK, VALUE = 17e6, 20
 """The matrix is there at once, too, where it takes less work than this: for each of its values the
 features, and so much besides."""
 MOST_FEATURES = 256
@@ -41,6 +41,9 @@ SHARED_FEATURES = 32
 LOOKS: tuple[tuple[float, float], ...] = ((1 / 32, 0.93), (1 / 16, 0.5), (1 / 8, 0.25))
 """When such a share of the rows has been asked for, at most such a share of them may still violate:
 where noise makes support vectors of many, nearly all do."""
+LATER_UP_TO, LATER = 2048, ((1 / 8, 0.55),)
+"""Up to so many rows, whose matrix is soon there, only this look ends it: of classes that overlap
+and yet need few rows, most violate before."""
 FIRST_LOOK = 64
 """Of fewer rows nothing can be said."""
 MOST_ASKED, MOST_VALUES = 1 / 3, 2_600_000
@@ -269,7 +272,7 @@ class AskedMatrix:
 
 def _looks(n: int, last: int) -> list[tuple[int, float]]:
     """Return after how many rows to look, and which share may violate; none at the last one."""
-    early = LOOKS if n * LOOKS[0][0] >= FIRST_LOOK else LOOKS[1:]
+    early = LATER if n <= LATER_UP_TO else LOOKS
     found = {max(FIRST_LOOK, int(share * n)): violating for share, violating in early}
     return [one for one in found.items() if one[0] < last] + [(last, 0.0)]
 
