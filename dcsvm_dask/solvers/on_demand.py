@@ -42,8 +42,8 @@ LOOKS: tuple[tuple[float, float], ...] = ((1 / 32, 0.93), (1 / 16, 0.5), (1 / 8,
 """When such a share of the rows has been asked for, at most such a share of them may still violate:
 where noise makes support vectors of many, nearly all do."""
 LATER_UP_TO, LATER = 2048, ((1 / 8, 0.55),)
-"""Up to so many rows, whose matrix is soon there, only this look ends it: of classes that overlap
-and yet need few rows, most violate before."""
+"""Up to so many rows of classes, whose matrix is soon there, only this look ends it: where they
+overlap and yet need few rows, most violate before."""
 FIRST_LOOK = 64
 """Of fewer rows nothing can be said."""
 MOST_ASKED, MOST_VALUES = 1 / 3, 2_600_000
@@ -140,7 +140,7 @@ def solve_on_demand(
     last = _most_rows(n)
     rows = KernelRows(kernel, X, last + MOST_FREE)
     how: dict[str, Any] = {"tol": tol, "inner": inner, "callback": callback}
-    found = solve_by_rows(rows, dual, np.zeros(n), _looks(n, last), **how)
+    found = solve_by_rows(rows, dual, np.zeros(n), _looks(dual, last), **how)
     if exact and found is not None:
         found = finished(AskedMatrix(rows), dual, found, equality=True)
     return found, len(rows) * n
@@ -270,9 +270,12 @@ class AskedMatrix:
         return product
 
 
-def _looks(n: int, last: int) -> list[tuple[int, float]]:
+def _looks(dual: Dual, last: int) -> list[tuple[int, float]]:
     """Return after how many rows to look, and which share may violate; none at the last one."""
-    early = LATER if n <= LATER_UP_TO else LOOKS
+    n = len(dual)
+    early = LOOKS if n * LOOKS[0][0] >= FIRST_LOOK else LOOKS[1:]
+    if n <= LATER_UP_TO and dual.epsilon is None:
+        early = LATER
     found = {max(FIRST_LOOK, int(share * n)): violating for share, violating in early}
     return [one for one in found.items() if one[0] < last] + [(last, 0.0)]
 
