@@ -94,7 +94,7 @@ def solve_pairs(
         largest = 0.0
         for k in range(size):
             own = a + k if k < n else b + k - n
-            _take(K[own], a, b, n, near[k])
+            take_pair(K[own], a, b, n, near[k])
             largest = max(largest, K[own, own])
             if k < n:
                 upper[k] = C[own]
@@ -118,7 +118,7 @@ def solve_pairs(
             )[0]
             steps[p] += more
             budget = max(budget, steps[p])
-            _sum(K, a, b, n, one, G)
+            sum_rows(K, a, b, n, one, G, 1.0)
             violation, bias, free = _state(one, G, lower, upper)
             found = violation <= tol
             stuck = more == 0 and not found  # float32 leads no nearer
@@ -127,7 +127,7 @@ def solve_pairs(
             if 0 < free <= (EXACT_FREE if found else MOST_FREE) and free**3 <= work:
                 point = one.copy()
                 _exchange(K, a, b, n, lower, upper, point, G, _TO_FINISH if found else size, work)
-                _sum(K, a, b, n, point, G)
+                sum_rows(K, a, b, n, point, G, 1.0)
                 other, its_bias, _ = _state(point, G, lower, upper)
                 # By sums from scratch: those of the exchange drift where variables are huge.
                 nearer = other < violation
@@ -138,7 +138,7 @@ def solve_pairs(
                     bias = its_bias
                     _copy(point, one)
                 else:
-                    _sum(K, a, b, n, one, G)
+                    sum_rows(K, a, b, n, one, G, 1.0)
             if violation <= tol or stuck or steps[p] >= most:
                 break
         states[p, 0] = violation
@@ -313,10 +313,10 @@ def _newton_step(K: Any, a: Any, b: Any, n: Any, chosen: Any, G: Any) -> Any:
 
 
 @njit(**INNER)
-def _sum(K: Any, a: Any, b: Any, n: Any, beta: Any, F: Any) -> None:
-    """Sum the gradient of a point from scratch."""
+def sum_rows(K: Any, a: Any, b: Any, n: Any, beta: Any, F: Any, margin: float) -> None:
+    """Sum the gradient of a point from scratch, for a margin of 1, or of 0 where nu fixes it."""
     for k in range(len(beta)):
-        F[k] = -1.0 if k < n else 1.0
+        F[k] = -margin if k < n else margin
     for k in range(len(beta)):
         if beta[k] != 0.0:
             _add(F, beta[k], K[a + k if k < n else b + k - n], a, b, n)
@@ -330,7 +330,7 @@ def _copy(point: Any, beta: Any) -> None:
 
 
 @njit(**INNER)
-def _take(row: Any, a: Any, b: Any, n: Any, out: Any) -> None:
+def take_pair(row: Any, a: Any, b: Any, n: Any, out: Any) -> None:
     """Write the values of a pair, of a row of the kernel matrix, side by side."""
     _write(out[:n], row[a : a + n])
     _write(out[n:], row[b : b + len(out) - n])

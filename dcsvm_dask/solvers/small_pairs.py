@@ -1,18 +1,17 @@
-"""SVMs of pairs of classes of a few rows each, on one kernel matrix of all of their rows.
-
-Of tens of classes there are hundreds of pairs, of hundreds ten thousands, of which each is solved
-in microseconds: what a solver of larger problems prepares for each of them would take longer.
-"""
+"""C-SVCs and nu-SVCs of pairs of classes of a few rows each; see `pair_problem`."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix
-from dcsvm_dask.kernels.threads import for_each
-from dcsvm_dask.solvers.matrix_memory import MatrixMemory
-from dcsvm_dask.solvers.pair_loops import ascending, solve_pairs
+from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.solvers.nu import NuSolution
+from dcsvm_dask.solvers.nu_pair_loops import class_means, solve_nu_pairs
+from dcsvm_dask.solvers.pair_loops import solve_pairs
+from dcsvm_dask.solvers.pair_problem import PairProblem
 from dcsvm_dask.solvers.solution import Solution
 
 Index = NDArray[np.int64]
@@ -21,12 +20,6 @@ Pair = tuple[int, int]
 
 PAIR_ROWS = 640
 """Rows of such a pair, at most."""
-LARGEST = 1e18
-"""Kernel values of rows with themselves are below this, whose square float32 still holds."""
-AT_A_TIME = 8
-"""Pairs that a thread solves before it looks for others."""
-# Seconds: what takes less is done sooner by one thread.
-_JOIN_AFTER = 0.001
 
 
 def solve_small_pairs(
@@ -69,47 +62,70 @@ def solve_small_pairs(
         The rows, ascending, and the solution of each pair that was solved: pairs of larger classes,
         or of a class without rows, are missing, and such as are not solved in a number of steps.
     """
-    count = np.bincount(codes, minlength=1 + max((max(pair) for pair in pairs), default=0))
-    each = count.tolist()
-    chosen = [(a, b) for a, b in pairs if each[a] and each[b] and each[a] + each[b] <= PAIR_ROWS]
-    taken = np.zeros(len(count), dtype=np.bool_)
-    taken[[c for pair in chosen for c in pair]] = True
-    rows = np.flatnonzero(taken[codes])
-    if not chosen or 8.0 * len(rows) ** 2 > most:
+    how: dict[str, Any] = {"most_rows": PAIR_ROWS, "most": most, "threads": threads}
+    problem = PairProblem.of(kernel, X, codes, C, pairs, **how)
+    if problem is None:
         return {}
-    rows = rows[np.argsort(codes[rows], kind="stable")]  # class after class
-    K = kernel_matrix(kernel, X[rows], dtype=np.float64, threads=threads)
-    if not K.diagonal().max() < LARGEST:
-        return {}
-    start = np.searchsorted(codes[rows], np.arange(len(count) + 1))
-    bounds, of_pairs = C[rows], np.array(chosen, dtype=np.int64)
-    sizes = count[of_pairs].sum(axis=1)
-    end = np.cumsum(sizes)
-    beta, F = np.zeros(end[-1]), np.zeros(end[-1])
-    steps, states = np.zeros(len(chosen), np.int64), np.zeros((len(chosen), 2))
-    memory = MatrixMemory(int(sizes.max()))
 
-    def solve(first: int) -> None:
-        some = slice(first, first + AT_A_TIME)
-        begin = int(end[first - 1]) if first else 0
-        copy = memory.take()
-        solve_pairs(
-            *(K, bounds, start, of_pairs[some], tol, copy),
-            *(beta[begin:], F[begin:], steps[some], states[some]),
-        )
-        memory.give_back(copy)
+    def solve(K: Vector, C: Vector, start: Index, pairs: Index, memory: Any, *to: Any) -> None:
+        solve_pairs(K, C, start, pairs, tol, memory, *to)
 
-    for_each(solve, range(0, len(chosen), AT_A_TIME), threads, after=_JOIN_AFTER)
-    own, place, y = np.empty(end[-1], np.int64), np.empty(end[-1], np.int64), np.empty(end[-1])
-    ascending(rows, start, of_pairs, own, place, y)
-    beta, F = beta[place], F[place]
     found: dict[Pair, tuple[Index, Solution]] = {}
-    for number in np.flatnonzero(states[:, 0] <= tol).tolist():
-        mine = slice(end[number] - sizes[number], end[number])
-        b, f = beta[mine], F[mine]
-        objective = 0.5 * float(b @ (f - y[mine]))
-        violation, bias = states[number].tolist()
-        work = int(steps[number])
-        solution = Solution(b, f, objective, violation, work, converged=True, bias=bias)
-        found[chosen[number]] = own[mine], solution
+    for pair, own, y, b, f, steps, (violation, bias) in problem.solved(solve, 2, threads):
+        if violation <= tol:
+            objective = 0.5 * float(b @ (f - y))
+            solution = Solution(b, f, objective, violation, steps, converged=True, bias=bias)
+            found[pair] = own, solution
+    return found
+
+
+def solve_small_nu_pairs(
+    kernel: Kernel,
+    X: Rows,
+    codes: NDArray[np.integer],
+    C: Vector,
+    pairs: list[Pair],
+    nu: float,
+    *,
+    tol: float = 1e-3,
+    most: float = 2.0**28,
+    threads: int = 1,
+) -> dict[Pair, tuple[Index, NuSolution]]:
+    """Solve the nu-SVCs of those pairs of classes that have a few rows each.
+
+    Sequential minimal optimisation by pairs of one class (Chang, Lin, Neural Computation 14, 2002),
+    to the tolerance in float64. It begins at the rows of each class which are nearest to the other
+    class, by the means of both: there most rows are at the bound that they have in the end.
+
+    Parameters
+    ----------
+    kernel, X, codes, C, pairs, tol, most, threads
+        As for `solve_small_pairs`.
+    nu : float
+        In (0, 1]; where the weights of two classes do not allow it, the largest that they do.
+
+    Returns
+    -------
+    dict
+        As of `solve_small_pairs`; pairs that no margin separates are missing, too.
+    """
+    how: dict[str, Any] = {"most_rows": PAIR_ROWS, "most": most, "threads": threads}
+    problem = PairProblem.of(kernel, X, codes, C, pairs, **how)
+    if problem is None:
+        return {}
+    means = np.zeros((len(problem.rows), len(problem.start) - 1))
+    class_means(problem.K, problem.bounds, problem.start, means)
+
+    def solve(K: Vector, C: Vector, start: Index, pairs: Index, memory: Any, *to: Any) -> None:
+        solve_nu_pairs(K, C, start, pairs, nu, tol, means, memory, *to)
+
+    found: dict[Pair, tuple[Index, NuSolution]] = {}
+    for pair, own, _, b, f, steps, (violation, below, above) in problem.solved(solve, 3, threads):
+        rho, bias = 0.5 * (below - above), 0.5 * (below + above)
+        if violation <= tol and rho > 0.0:
+            objective = 0.5 * float(b @ f) / rho**2
+            solution = Solution(
+                *(b / rho, f / rho, objective, violation, steps), converged=True, bias=bias / rho
+            )
+            found[pair] = own, NuSolution(solution, rho, len(b) ** 2)
     return found

@@ -24,6 +24,7 @@ from dcsvm_dask.estimators import (
     DCSVMSearchCV,
     LinearDCSVC,
     LinearDCSVR,
+    given_rows,
 )
 from tests.marks import long
 
@@ -282,3 +283,14 @@ def test_names_of_dask_s_columns(estimator: Any, fitted_to: str, wine: Any) -> N
     if hasattr(model, "partial_fit"):
         with pytest.raises(ValueError, match="same order"):
             model.partial_fit(later[later.columns[::-1]], targets)
+
+
+def test_whole_numbers_of_few_values_are_classes_without_a_look_at_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    with pytest.warns(UserWarning, match="unique classes is greater than 50%"):
+        given_rows.labelled_rows(DCSVC(), X, np.arange(30))
+    monkeypatch.setattr(given_rows, "check_classification_targets", None)
+    for y in (np.arange(30) % 15 - 7, np.arange(30) % 2 == 0, np.arange(30, dtype=np.uint8) % 3):
+        np.testing.assert_array_equal(given_rows.labelled_rows(DCSVC(), X, y)[1], y)
