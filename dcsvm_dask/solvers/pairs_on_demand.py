@@ -28,7 +28,7 @@ VALUE, OF_FEATURE = 3.0, 0.15
 """Nanoseconds of a kernel value of a matrix, and of a feature of one that is asked for."""
 ALL_UP_TO = 1024
 """Pairs of so many rows may ask for all of them, where others of their problem need few."""
-LEAST_SHARE = 0.05
+LEAST_SHARE = 0.1
 """Where features are so many that fewer rows than this share would have to do, none are tried."""
 SAMPLE, MOST_FAIL = 16, 0.5
 """Pairs that are tried first, and the share of them that may be left to another solver: beyond,
