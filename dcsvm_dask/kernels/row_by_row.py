@@ -74,8 +74,8 @@ def ask(K: Any, asked: Any, i: Any) -> Any:
     at = asked.number[0]
     argument, function, scale, degree, coef0 = asked.kind
     row, n = K[at], K.shape[1]
-    zero = np.zeros(_STRETCH)
-    buffer = np.empty((1, _STRETCH))
+    zero = np.zeros(min(n, _STRETCH))
+    buffer = np.empty((1, min(n, _STRETCH)))
     for start in range(0, n, _STRETCH):
         _arguments(asked.F, i, start, argument, buffer[0, : n - start])
         to_values(buffer, function, scale, degree, coef0, zero, zero)
@@ -139,6 +139,13 @@ class KernelRows:
     def for_steps(self, most: int) -> Asked:
         """Return what compiled steps take, which should not ask for more than so many rows."""
         return self._asked._replace(most=most)
+
+    @property
+    def what_computes(
+        self,
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64], tuple[int, int, float, int, float]]:
+        """The features of all rows, the diagonal and the kind, as `Asked` has them."""
+        return self._asked.F, self.diagonal, self._asked.kind
 
     @property
     def rows(self) -> NDArray[np.int64]:

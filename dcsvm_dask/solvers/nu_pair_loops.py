@@ -13,7 +13,8 @@ import numpy as np
 from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels.vectors import INNER, SUM_FLAGS
 from dcsvm_dask.solvers.optimality import AT_BOUND
-from dcsvm_dask.solvers.pair_loops import FIRST_STEPS_OF_ROW, ROUNDS, sum_rows, take_pair
+from dcsvm_dask.solvers.pair_loops import FIRST_STEPS_OF_ROW, ROUNDS, take_pair
+from dcsvm_dask.solvers.pair_points import sum_gradient
 from dcsvm_dask.solvers.smo.loops import FAR, TAU
 from dcsvm_dask.solvers.smo.steps import group_steps
 
@@ -117,7 +118,7 @@ def solve_nu_pairs(
         half = min(0.5 * nu * (above + below), above, below)
         _fill(one[:n], upper[:n], score[:n], half)
         _fill(one[n:], lower[n:], score[n:], half)
-        sum_rows(K, a, b, n, one, G, 0.0)
+        sum_gradient(K, None, a, b, n, one, G, 0.0)
         most = STEPS_OF_ROW * size
         budget = FIRST_STEPS_OF_ROW * size
         for _ in range(ROUNDS):
@@ -141,7 +142,7 @@ def solve_nu_pairs(
                 break
             steps[p] += more
             budget = max(budget, steps[p])
-            sum_rows(K, a, b, n, one, G, 0.0)
+            sum_gradient(K, None, a, b, n, one, G, 0.0)
         total = 0.0
         for k in range(size):
             total += abs(one[k])

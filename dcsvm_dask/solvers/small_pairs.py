@@ -1,22 +1,31 @@
-"""C-SVCs and nu-SVCs of pairs of classes of a few rows each; see `pair_problem`."""
+"""C-SVCs and nu-SVCs of pairs of classes of a few rows each, on one kernel matrix of these rows."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.kernels import Kernel, Rows
+from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix
+from dcsvm_dask.solvers.matrix_memory import MatrixMemory
 from dcsvm_dask.solvers.nu import NuSolution
 from dcsvm_dask.solvers.nu_pair_loops import class_means, solve_nu_pairs
 from dcsvm_dask.solvers.pair_loops import solve_pairs
-from dcsvm_dask.solvers.pair_problem import PairProblem
+from dcsvm_dask.solvers.pair_variables import (
+    LARGEST,
+    Pair,
+    PairVariables,
+    Solved,
+    Written,
+    of_few_rows,
+)
 from dcsvm_dask.solvers.solution import Solution
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
-Pair = tuple[int, int]
 
 PAIR_ROWS = 640
 """Rows of such a pair, at most."""
@@ -32,7 +41,7 @@ def solve_small_pairs(
     tol: float = 1e-3,
     most: float = 2.0**28,
     threads: int = 1,
-) -> dict[Pair, tuple[Index, Solution]]:
+) -> Solved:
     """Solve the C-SVCs, with a bias, of those pairs of classes that have a few rows each.
 
     Sequential minimal optimisation by pairs of the second order (Fan, Chen, Lin, JMLR 6, 2005,
@@ -62,21 +71,8 @@ def solve_small_pairs(
         The rows, ascending, and the solution of each pair that was solved: pairs of larger classes,
         or of a class without rows, are missing, and such as are not solved in a number of steps.
     """
-    how: dict[str, Any] = {"most_rows": PAIR_ROWS, "most": most, "threads": threads}
-    problem = PairProblem.of(kernel, X, codes, C, pairs, **how)
-    if problem is None:
-        return {}
-
-    def solve(K: Vector, C: Vector, start: Index, pairs: Index, memory: Any, *to: Any) -> None:
-        solve_pairs(K, C, start, pairs, tol, memory, *to)
-
-    found: dict[Pair, tuple[Index, Solution]] = {}
-    for pair, own, y, b, f, steps, (violation, bias) in problem.solved(solve, 2, threads):
-        if violation <= tol:
-            objective = 0.5 * float(b @ (f - y))
-            solution = Solution(b, f, objective, violation, steps, converged=True, bias=bias)
-            found[pair] = own, solution
-    return found
+    problem = _problem(kernel, X, codes, C, pairs, most, threads)
+    return {} if problem is None else problem.solve(solve_pairs, threads, tol).c_svcs(tol)
 
 
 def solve_small_nu_pairs(
@@ -109,23 +105,79 @@ def solve_small_nu_pairs(
     dict
         As of `solve_small_pairs`; pairs that no margin separates are missing, too.
     """
-    how: dict[str, Any] = {"most_rows": PAIR_ROWS, "most": most, "threads": threads}
-    problem = PairProblem.of(kernel, X, codes, C, pairs, **how)
+    problem = _problem(kernel, X, codes, C, pairs, most, threads)
     if problem is None:
         return {}
-    means = np.zeros((len(problem.rows), len(problem.start) - 1))
-    class_means(problem.K, problem.bounds, problem.start, means)
-
-    def solve(K: Vector, C: Vector, start: Index, pairs: Index, memory: Any, *to: Any) -> None:
-        solve_nu_pairs(K, C, start, pairs, nu, tol, means, memory, *to)
-
+    start = problem.variables.start
+    means = np.zeros((len(problem.K), len(start) - 1))
+    class_means(problem.K, problem.bounds, start, means)
+    written = problem.solve(solve_nu_pairs, threads, nu, tol, means, state_size=3)
     found: dict[Pair, tuple[Index, NuSolution]] = {}
-    for pair, own, _, b, f, steps, (violation, below, above) in problem.solved(solve, 3, threads):
+    for pair, mine, steps, state in zip(
+        written.pairs, written.parts, written.steps, written.states.tolist(), strict=True
+    ):
+        violation, below, above = state
         rho, bias = 0.5 * (below - above), 0.5 * (below + above)
         if violation <= tol and rho > 0.0:
+            b, f = written.beta[mine], written.F[mine]
             objective = 0.5 * float(b @ f) / rho**2
             solution = Solution(
                 *(b / rho, f / rho, objective, violation, steps), converged=True, bias=bias / rho
             )
-            found[pair] = own, NuSolution(solution, rho, len(b) ** 2)
+            found[pair] = written.rows[mine], NuSolution(solution, rho, len(b) ** 2)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """Pairs of classes and the kernel matrix of their rows."""
+
+    variables: PairVariables
+    K: Vector
+    bounds: Vector
+    """Those of the rows."""
+
+    def solve(
+        self, loops: Callable[..., None], threads: int, *options: Any, state_size: int = 2
+    ) -> Written:
+        """Solve the pairs by compiled loops, which a float32 matrix of a pair is there for.
+
+        Parameters
+        ----------
+        loops : callable
+            As `solve_pairs`.
+        threads : int
+        *options
+            What it takes between the pairs and the memory.
+        state_size : int
+            Values of the state of a pair.
+        """
+        memory = MatrixMemory(self.variables.largest)
+
+        def solve(pairs: Index, *written: Vector) -> None:
+            copy = memory.take()
+            loops(self.K, self.bounds, self.variables.start, pairs, *options, copy, *written)
+            memory.give_back(copy)
+
+        return self.variables.solve(solve, threads, state_size=state_size)
+
+
+def _problem(
+    kernel: Kernel,
+    X: Rows,
+    codes: NDArray[np.integer],
+    C: Vector,
+    pairs: list[Pair],
+    most: float,
+    threads: int,
+) -> _Problem | None:
+    """Return the pairs of a few rows; None where there are none, or no matrix for them."""
+    chosen = of_few_rows(codes, pairs, PAIR_ROWS)
+    if not chosen:
+        return None
+    variables = PairVariables(codes, chosen)
+    rows = variables.rows
+    if 8.0 * len(rows) ** 2 > most:
+        return None
+    K = kernel_matrix(kernel, X[rows], dtype=np.float64, threads=threads)
+    return _Problem(variables, K, C[rows]) if K.diagonal().max() < LARGEST else None

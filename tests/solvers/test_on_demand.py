@@ -15,7 +15,14 @@ from sklearn.svm import SVC, SVR
 
 from dcsvm_dask.estimators import DCSVC, DCSVR
 from dcsvm_dask.kernels import Kernel, kernel_matrix
-from dcsvm_dask.solvers import machines_of_rows, on_demand, solve_inner, solve_smo, whole
+from dcsvm_dask.solvers import (
+    machines_of_rows,
+    on_demand,
+    pairs_on_demand,
+    solve_inner,
+    solve_smo,
+    whole,
+)
 from dcsvm_dask.solvers.on_demand import solve_on_demand
 from dcsvm_dask.solvers.optimality import violation
 from dcsvm_dask.tasks import Classification, Dual, Quantile, Regression
@@ -245,8 +252,9 @@ def test_an_infinite_value_is_refused_in_words(skin: Any) -> None:
 
 
 def test_pairs_of_classes_are_those_of_svc(
-    shared_data: Callable[[str], Any], solved: list[bool]
+    shared_data: Callable[[str], Any], solved: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(pairs_on_demand, "MOST_ROWS", 0)  # pairs of few rows have their own solver
     data = shared_data("shuttle")
     X, y = standard(data["X_train"][:3000]), data["y_train"][:3000]
     ours = DCSVC(C=100.0, gamma=0.5).fit(X, y)
