@@ -49,7 +49,7 @@ def chromium(
     profile : Path
         A folder that does not exist or is empty.
     dark : bool
-        Whether pages are told that their reader likes them dark.
+        Whether the browser prefers dark pages.
     """
     missing = why_no_browser()
     if missing:

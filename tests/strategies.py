@@ -65,7 +65,7 @@ def inputs(count: int) -> Any:
     )
 
 
-def check_told(error: Exception, place: str) -> None:
+def check_message(error: Exception, place: str) -> None:
     """Check that a refusal says where, in a text of bearable length."""
     assert place in str(error), error
     assert len(str(error)) < 2000, error
@@ -95,7 +95,7 @@ def check_copies(
                 warnings.simplefilter("ignore")  # Zarr's, on names that it does not know
                 found = answers(copied)
         except DcsvmError as error:
-            check_told(error, str(copied))
+            check_message(error, str(copied))
             return
         for mine, theirs in zip(found, expected, strict=True):
             if same:

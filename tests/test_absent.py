@@ -82,8 +82,10 @@ def test_commands_that_take_a_run(here: Path, command: str) -> None:
 
 def test_what_to_do_where_no_name_is_alike(here: Path) -> None:
     done = invoke("train", "elsewhere.zarr", "--run", "r")
-    told = "no data set there: there is no such file or folder; check the path, or make one with"
-    assert f"{here}/elsewhere.zarr: {told} dcsvm ingest\n" in done.stderr
+    reported = (
+        "no data set there: there is no such file or folder; check the path, or make one with"
+    )
+    assert f"{here}/elsewhere.zarr: {reported} dcsvm ingest\n" in done.stderr
 
 
 def test_standard_input_is_no_file() -> None:

@@ -70,10 +70,10 @@ def test_rows_of_a_data_set_are_read_as_the_page_shows(
 @pytest.mark.parametrize("name", ["README.md", "docs/choosing.md"])
 def test_figures_are_those_of_the_pages_that_have_their_commands(name: str) -> None:
     figure = re.compile(r"(?<!\d)\.\d{3,4}\b")
-    told = {one for page in MEASURED for one in figure.findall((ROOT / page).read_text())}
+    reported = {one for page in MEASURED for one in figure.findall((ROOT / page).read_text())}
     found = figure.findall((ROOT / name).read_text())
     assert len(found) >= 10
-    assert set(found) <= told
+    assert set(found) <= reported
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

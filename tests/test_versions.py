@@ -9,7 +9,7 @@ import sys
 from dcsvm_dask.versions import COMPARED, differing, versions
 
 
-def test_what_differs_is_told_by_name_and_what_was_not_recorded_is_not_compared() -> None:
+def test_what_differs_is_named_and_what_was_not_recorded_is_not_compared() -> None:
     found = versions()
     assert set(COMPARED) <= found.keys()
     assert differing(found, found) == {}

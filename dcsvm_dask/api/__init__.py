@@ -10,10 +10,11 @@ if TYPE_CHECKING:
     from dcsvm_dask.api.ingesting import ingest
     from dcsvm_dask.api.or_resuming import train_or_resume
     from dcsvm_dask.api.pipelines import forget, run_pipeline
+    from dcsvm_dask.api.planning import plan, plan_on
     from dcsvm_dask.api.resuming import resume
     from dcsvm_dask.api.run import Run, compare, open_run
     from dcsvm_dask.api.searching import search
-    from dcsvm_dask.api.training import plan, plan_on, train
+    from dcsvm_dask.api.training import train
     from dcsvm_dask.readers.memory import memory_bound
     from dcsvm_dask.runtime.callbacks import Callback, StopRun
     from dcsvm_dask.runtime.events import StageDone
@@ -56,8 +57,8 @@ _MODULES = {
     "ingest": "dcsvm_dask.api.ingesting",
     "memory_bound": "dcsvm_dask.readers.memory",
     "open_run": "dcsvm_dask.api.run",
-    "plan": "dcsvm_dask.api.training",
-    "plan_on": "dcsvm_dask.api.training",
+    "plan": "dcsvm_dask.api.planning",
+    "plan_on": "dcsvm_dask.api.planning",
     "planned_workers": "dcsvm_dask.runtime.workers",
     "resume": "dcsvm_dask.api.resuming",
     "run_pipeline": "dcsvm_dask.api.pipelines",

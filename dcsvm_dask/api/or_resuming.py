@@ -7,17 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
+from dcsvm_dask.api.holdout import open_holdout
 from dcsvm_dask.api.ingesting import data_place, ingest, refuse_words
 from dcsvm_dask.api.resuming import resume
-from dcsvm_dask.api.run import Run
-from dcsvm_dask.api.training import (
-    Place,
-    execution_on_rows,
-    labels_and_run,
-    open_holdout,
-    task_of_rows,
-    train,
-)
+from dcsvm_dask.api.run import Place, Run
+from dcsvm_dask.api.training import execution_on_rows, labels_and_run, task_of_rows, train
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.pipeline.linear import as_begun
 from dcsvm_dask.pipeline.parameters import DEFAULT_INNER, LEVEL_TOL

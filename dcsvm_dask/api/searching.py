@@ -10,8 +10,9 @@ from functools import partial
 from typing import Any
 
 from dcsvm_dask.api.continuing import continue_run
+from dcsvm_dask.api.holdout import open_holdout
 from dcsvm_dask.api.run import Place, Run
-from dcsvm_dask.api.training import open_holdout, reported, train
+from dcsvm_dask.api.training import reported, train
 from dcsvm_dask.diagnostics.followers import followers
 from dcsvm_dask.diagnostics.search import results
 from dcsvm_dask.errors import InputError

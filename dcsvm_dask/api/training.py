@@ -1,50 +1,36 @@
-"""`train` and `plan`."""
+"""`train`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
+from dcsvm_dask.api.holdout import open_holdout
 from dcsvm_dask.api.ingesting import data_for_run, data_place, refuse_words
-from dcsvm_dask.api.run import Run
+from dcsvm_dask.api.run import Place, Run
+from dcsvm_dask.api.sizes import chosen_sizes, fitted, lowered_sizes_note, reading
 from dcsvm_dask.api.warned import warn_of_model
 from dcsvm_dask.diagnostics.followers import followers
 from dcsvm_dask.diagnostics.report.reporting import Reporting
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.methods.goals import Goals
-from dcsvm_dask.methods.measured import TYPICAL, Measured
-from dcsvm_dask.methods.plan import Plan
 from dcsvm_dask.methods.plan import plan as make_plan
-from dcsvm_dask.methods.probe import probe_rows
-from dcsvm_dask.methods.problem import PROBE, seen_by
-from dcsvm_dask.methods.registry import BEGUN
-from dcsvm_dask.methods.settings import CAPS, Settings
-from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.pipeline.linear import suited
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.readers.labels import Label
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
-from dcsvm_dask.runtime.capacity import fit_caps, fits, memory_of_core
 from dcsvm_dask.runtime.clients import default_client, is_collection
-from dcsvm_dask.runtime.compilation import COMPILING, warm_up
 from dcsvm_dask.runtime.execution import Execution, on_client
-from dcsvm_dask.runtime.opening import check_reach
 from dcsvm_dask.runtime.session import available_memory, carry_run, check_room
-from dcsvm_dask.runtime.workers import Workers, planned_workers
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.lock import FolderLock
-from dcsvm_dask.storage.preparation import Preparation, keep_preparation
+from dcsvm_dask.storage.preparation import keep_preparation
 from dcsvm_dask.storage.run import RunFolder, refuse_existing, refuse_foreign
 from dcsvm_dask.versions import versions
-
-Place = str | os.PathLike[str] | Location
 
 
 def train(
@@ -267,6 +253,11 @@ def _trained(
 ) -> Run:
     """Train from a data set; see `train`."""
     held_out = None if holdout is None else open_holdout(holdout, dataset)
+    if held_out is not None and held_out.fingerprint == dataset.fingerprint:
+        raise InputError(
+            f"{held_out.url}: has the training rows, so that scores are not those of new rows; "
+            "give held-out ones, such as DATA.zarr/test"
+        )
     say = Announcer(place.url, follow).say
     memory = available_memory(execution, place.url, dataset.url, say=say)
     training = suited(training, dataset, reading(dataset, execution, memory), say)
@@ -288,195 +279,17 @@ def _trained(
         folder = RunFolder.create(place, header, lock.ownership)
         keep_preparation(folder, dataset)
         if gamma := training.gamma_note(dataset):
-            Announcer(place.url, follow).say(gamma)
+            say(gamma)
         if lowered:
-            Announcer(place.url, follow).say(lowered_sizes_note(lowered))
+            say(lowered_sizes_note(lowered))
         if goals.committee and not settings.clusters:
-            none = "committee: there are no levels to calibrate; give --levels for some"
-            Announcer(place.url, follow).say(none)
+            say("committee: there are no levels to calibrate; give --levels for some")
         carry_run(folder, lock, execution, reported(folder, follow) if report else follow)
     warn_of_model(folder)
     return Run(folder)
-
-
-def plan(data: Place, *, execution: Execution | None = None, **parameters: Any) -> Plan:
-    """Return what `train` would do with the same data and parameters.
-
-    A sample of the rows is looked at, and kernel values are timed in this process, once what they
-    need is compiled.
-
-    Parameters
-    ----------
-    data : str or path
-        A data set, as `ingest` makes it.
-    execution : Execution, optional
-        Where the run would be, as `train` has it.
-    **parameters
-        The parameters of `train`.
-
-    Returns
-    -------
-    Plan
-        Its ``stages``, and for all of them ``seconds(workers)``, ``most_bytes()`` of a worker,
-        ``kernel_values`` and ``disk_bytes``.
-
-    Raises
-    ------
-    InputError
-        If a parameter or the data cannot be used.
-    """
-    return plan_on(data, planned_workers(execution or Execution()), execution, **parameters)
-
-
-def plan_on(
-    data: Place,
-    workers: Workers,
-    execution: Execution | None = None,
-    tell: Callable[[str], None] | None = None,
-    **parameters: Any,
-) -> Plan:
-    """Return what `plan` does, given the workers of the execution; `tell` takes what is to know."""
-    report = tell or (lambda _: None)
-    training, dataset = Training.of(parameters), DataSet.open(data)
-    execution = execution or Execution()
-    check_reach(execution, dataset.url)
-    training = suited(training, dataset, reading(dataset, execution, workers.memory), report)
-    wanted, goals, shape = training.settle(dataset)
-    settings = fitted(wanted, goals, shape, training, execution, workers.memory)
-    lowered = chosen_sizes(wanted, settings)
-    if lowered:
-        report(lowered_sizes_note(lowered))
-    planned = make_plan(settings, goals, shape)
-    try:
-        check_room(execution, planned, None, workers.memory)
-    except InputError as error:
-        report(f"`train` refuses it: {error}")
-    probe = next((stage for stage in planned.graph() if stage.name == PROBE), None)
-    if probe is None and not BEGUN[settings.method].is_timed:
-        return planned
-    how = {} if probe is None else probe.layers[0].nodes[0].arguments
-    parts = ("sparse" if shape.sparse else "dense", "pairs" if settings.fit_intercept else "box")
-    warm_up(parts, lambda: report(f"{COMPILING}, then kernel values are timed"))
-    with threadpool_limits(1):  # as on workers
-        seen = seen_by(dataset, settings.options, settings.seed)
-        measured = Measured.of(probe_rows(settings, seen, seen.rows, **how))
-    measured = replace(measured, process_bytes=TYPICAL.process_bytes)  # this is no worker
-    return make_plan(settings, goals, shape, measured)
-
-
-def gamma_note(data: Place, **parameters: Any) -> str | None:
-    """Return the number that a rule gives for gamma on a data set, in a sentence; else None."""
-    return Training.of(parameters).gamma_note(DataSet.open(data))
-
-
-def fitted(
-    settings: Settings,
-    goals: Goals,
-    shape: Shape,
-    training: Training,
-    execution: Execution,
-    memory: int | None,
-) -> Settings:
-    """Return settings whose largest tasks fit the memory (bytes) of a worker.
-
-    Sizes that were given stay as they are. The others are lowered here if at all: from now on they
-    are parameters of the run, whatever memory there is later.
-    """
-    room = memory_of_core() if execution.shares_machine else memory
-    if room is None:
-        return settings
-    given = [name for name in CAPS if getattr(training, name) is not None]
-    # The run may go on to the exact model later, with the sizes that it was begun with.
-    return fit_caps(settings, replace(goals, stop_at=0), shape, room, given=given)
-
-
-def reading(
-    dataset: DataSet, execution: Execution, memory: int | None
-) -> Callable[[Training], int]:
-    """Return in how many pieces tasks of a training read rows, to fit a worker's memory (bytes).
-
-    They are 0 where it does not fit in any.
-    """
-
-    def pieces(training: Training) -> int:
-        wanted, goals, shape = training.settle(dataset)
-        settings = fitted(wanted, goals, shape, training, execution, memory)
-        if memory is not None and not fits(make_plan(settings, goals, shape), memory):
-            return 0
-        return int(max(1, settings.options.get("chunks", 1)))
-
-    return pieces
-
-
-def lowered_sizes_note(lowered: str) -> str:
-    """Return that sizes were lowered, and what follows, in a sentence."""
-    return (
-        "the workers' memory is too small for the usual sizes, and others give another model in "
-        f"its last digits: the run is trained with {lowered}; give these wherever its model is to "
-        "be the same"
-    )
-
-
-def chosen_sizes(wanted: Settings, settings: Settings) -> str:
-    """Return the options that say which sizes were lowered; none: an empty string."""
-    words = [
-        f"--{name.replace('_', '-')} {getattr(settings, name)}"
-        for name in CAPS
-        if getattr(settings, name) != getattr(wanted, name)
-    ]
-    # An approximation reads its features in one piece where nothing is said.
-    chunks = settings.options.get("chunks", 1)
-    if chunks > 1 and chunks != wanted.options.get("chunks"):
-        words.append(f"-P chunks={chunks}")
-    return " ".join(words)
 
 
 def reported(folder: RunFolder, follow: list[Callback]) -> list[Callback]:
     """Return who follows a run that ends with a report."""
     # First, so that the others are still there to tell what keeps it from being written.
     return [Reporting(folder, follow), *follow]
-
-
-def open_holdout(holdout: Place, data: DataSet) -> DataSet:
-    """Open held-out rows and check that they fit the training data.
-
-    Raises
-    ------
-    InputError
-        If features, classes or scaling differ, or one has targets and the other classes.
-    """
-    found = DataSet.open(holdout)
-    if found.one_class is not data.one_class:
-        raise InputError(
-            f"{found.url}: was ingested with --task {found.task}, the training data {data.url} "
-            f"with --task {data.task}; ingest both together"
-        )
-    if (found.targets is None) is not (data.targets is None):
-        kinds = ("classes", "targets") if found.targets is None else ("targets", "classes")
-        raise InputError(
-            f"{found.url}: its rows have {kinds[0]}, those of the training data {data.url} "
-            f"{kinds[1]}; ingest both together"
-        )
-    for what, theirs, ours in (
-        ("features", found.n_features, data.n_features),
-        ("classes", found.classes, data.classes),
-    ):
-        if theirs != ours:
-            raise InputError(
-                f"{found.url}: has {what} {theirs}, the training data {data.url} has {ours}; "
-                "ingest both together"
-            )
-    names, wanted = found.feature_names, data.feature_names
-    if names is not None and wanted is not None and names != wanted:
-        k = next(k for k, name in enumerate(names) if name != wanted[k])
-        raise InputError(
-            f"{found.url}: feature {k} is {names[k]!r}, but {wanted[k]!r} in the training data "
-            f"{data.url}; held-out rows are read as they are stored: ingest both together "
-            "(--test), which finds features by name"
-        )
-    if not Preparation.of(data).scales_like(found):
-        raise InputError(
-            f"{found.url}: was scaled otherwise than the training data {data.url}; "
-            "ingest both together"
-        )
-    return found

@@ -31,7 +31,7 @@ WRONG_PATH = (
     NotADirectoryError,
     PermissionError,
 )
-"""Of the failures that the system reports, those that another name would mend."""
+"""Failures that the system reports and that another name would mend."""
 
 INTERRUPTED = 130
 """Exit status after Ctrl-C: 128 and the number of SIGINT, as shells have it."""

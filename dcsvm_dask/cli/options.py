@@ -250,9 +250,11 @@ def parse_class_weight(text: str) -> str | dict[str, float]:
     """Return the weights of classes that were given as LABEL=WEIGHT,...; or the one word."""
     if "=" not in text:
         return text
-    found = {}
+    found: dict[str, float] = {}
     for part in text.split(","):
         label, _, weight = part.rpartition("=")
+        if label.strip() in found:
+            raise InputError(f"class-weight must be one weight a label, got two of {label!r:.80}")
         try:
             found[label.strip()] = float(weight)
         except ValueError as error:

@@ -38,7 +38,7 @@ def command(
     Kernel values are timed in this process, for workers of other machines as well.
     """
     from dcsvm_dask import api
-    from dcsvm_dask.api.training import gamma_note
+    from dcsvm_dask.api.planning import gamma_note
     from dcsvm_dask.diagnostics.drawing import draw
     from dcsvm_dask.diagnostics.outline import outline
     from dcsvm_dask.runtime.short import here_if_short, seconds_beside, threads_here

@@ -112,9 +112,7 @@ class InputPartition(Partition):
         return finer if finer.n_blocks > 1 else None
 
     def graft(self, block: int, finer: Partition) -> InputPartition:
-        """Return the partition in which a block is divided by a finer partition; see
-        `Partition.graft`.
-        """
+        """Return the partition with one block divided; see `Partition.graft`."""
         assert isinstance(finer, InputPartition)
         centres = np.concatenate([self.centres, finer.centres])
         return InputPartition(self.tree.graft(block, finer.tree), centres, cosine=self.cosine)

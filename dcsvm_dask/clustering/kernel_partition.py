@@ -90,8 +90,9 @@ class KernelPartition(Partition):
         normalised: bool = False,
         n_starts: int = 3,
     ) -> KernelPartition:
-        """Run kernel k-means on max(1000, 20 n_clusters) rows of X, at most 3,000, or on all if it
-        has fewer.
+        """Run kernel k-means on a sample of X.
+
+        The sample has max(1000, 20 n_clusters) rows, at most 3,000, or all rows if there are fewer.
 
         Parameters
         ----------
@@ -235,9 +236,7 @@ class KernelPartition(Partition):
         return finer if finer.n_blocks > 1 else None
 
     def graft(self, block: int, finer: Partition) -> KernelPartition:
-        """Return the partition in which a block is divided by a finer partition; see
-        `Partition.graft`.
-        """
+        """Return the partition with one block divided; see `Partition.graft`."""
         assert isinstance(finer, KernelPartition)
         offsets = self.member_offsets
         return KernelPartition(

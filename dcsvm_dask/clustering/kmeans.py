@@ -51,6 +51,7 @@ def kmeans(
 
 
 def _lloyd(X: Rows, seeds: Rows, max_iter: int) -> tuple[NDArray[np.float32], float]:
+    """Return the centres of a start, and the sum of the scores of `nearest` at the end."""
     m = X.shape[0]
     centres = seeds.toarray() if is_sparse(seeds) else seeds
     labels = np.full(m, -1, dtype=np.int32)
@@ -76,7 +77,7 @@ def _lloyd(X: Rows, seeds: Rows, max_iter: int) -> tuple[NDArray[np.float32], fl
 
 
 def _seeds(X: Rows, n_clusters: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw rows, each with a probability that grows with its squared distance to the drawn ones."""
+    """Draw distinct rows, in proportion to their squared distances to the nearest drawn one."""
     picked = [int(rng.integers(X.shape[0]))]
     distance = _squared_distances(X, picked[0])
     while len(picked) < n_clusters:
@@ -89,6 +90,7 @@ def _seeds(X: Rows, n_clusters: int, rng: np.random.Generator) -> NDArray[np.int
 
 
 def _squared_distances(X: Rows, i: int) -> NDArray[np.float64]:
+    """Return the squared distances of all rows to one of them, shape (m,)."""
     if not is_sparse(X):
         return np.asarray(_distances_dense(X, i))
     centre = np.zeros(X.shape[1], dtype=np.float64)

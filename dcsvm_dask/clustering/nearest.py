@@ -7,7 +7,7 @@ dense and CSR rows. Zeros are skipped.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,23 @@ from dcsvm_dask.clustering.tree import Tree
 from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels import Rows, is_sparse
 from dcsvm_dask.kernels.vectors import INNER, LOOP_FLAGS, prefer_wide_vectors
+
+
+class Centres(NamedTuple):
+    """The centres of a tree, as compiled code takes them."""
+
+    flat: NDArray[np.float32]
+    """Result of `transposed_centres`."""
+    half_squares: NDArray[np.float64]
+    """|c|^2 / 2 of every centre, shape (n_centres,)."""
+    offsets: NDArray[np.integer]
+    """As those of `Tree`."""
+    child: NDArray[np.integer]
+    """As those of `Tree`."""
+    d: int
+    """Number of features."""
+    cosine: bool
+    """Whether rows are divided by their norms."""
 
 
 def transposed_centres(tree: Tree, centres: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -35,8 +52,9 @@ def nearest(
     *,
     cosine: bool,
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return each row's block, and half its squared distance to the centre less half its squared
-    norm.
+    """Return each row's block and score.
+
+    The score is half the squared distance to the block's centre, less half the row's squared norm.
 
     Parameters
     ----------
@@ -58,34 +76,28 @@ def nearest(
     scores = np.empty(X.shape[0])
     room = np.empty(np.diff(tree.offsets).max())
     longest = np.diff(X.indptr).max(initial=0) if is_sparse(X) else X.shape[1]
-    row = np.empty(longest + 1), np.empty(longest + 1, dtype=np.int64)
-    about = (flat, half_squares, tree.offsets, tree.child, X.shape[1], cosine, labels, scores)
+    values, columns = np.empty(longest + 1), np.empty(longest + 1, dtype=np.int64)
+    centres = Centres(flat, half_squares, tree.offsets, tree.child, X.shape[1], cosine)
     if is_sparse(X):
-        _nearest_csr(X.data, X.indices, X.indptr, *about, *row, room)
+        rows = X.data, X.indices, X.indptr
+        _nearest_csr(*rows, centres, values, columns, room, labels, scores)
     else:
-        _nearest_dense(X, *about, *row, room)
+        _nearest_dense(X, centres, values, columns, room, labels, scores)
     return labels, scores
 
 
 @njit(**INNER, fastmath=LOOP_FLAGS)
 def _score(
-    values: Any,
-    columns: Any,
-    count: int,
-    flat: Any,
-    half_squares: Any,
-    d: int,
-    first: int,
-    last: int,
-    scores: Any,
+    values: Any, columns: Any, count: int, centres: Any, first: int, last: int, scores: Any
 ) -> None:
-    """Compute scores[q] = |c|^2 / 2 - x.c of a row x, given by its non-zeros, for c = first + q <
-    last.
+    """Compute scores[q] = |c|^2 / 2 - x.c of a row x for the centres c = first + q below last.
 
-    Slices are made inside: passing them costs as much as a short row.
+    The row is given by its first `count` `values`, which are not 0, and their `columns`. Slices are
+    made inside: passing them costs as much as a short row.
     """
     prefer_wide_vectors()
-    start, k = d * first, last - first
+    flat, half_squares = centres.flat, centres.half_squares
+    start, k = centres.d * first, last - first
     for q in range(k):
         scores[q] = half_squares[first + q]
     e = 0
@@ -107,20 +119,9 @@ def _score(
 
 
 @njit(cache=True, nogil=True)
-def _descend(
-    values: Any,
-    columns: Any,
-    count: int,
-    flat: Any,
-    half_squares: Any,
-    offsets: Any,
-    child: Any,
-    d: int,
-    cosine: bool,
-    scores: Any,
-) -> tuple[int, float]:
+def _descend(values: Any, columns: Any, count: int, centres: Any, scores: Any) -> tuple[int, float]:
     """Return the block of a row and its score, from the first node down."""
-    if cosine:
+    if centres.cosine:
         square = 0.0
         for e in range(count):
             square += values[e] * values[e]
@@ -128,40 +129,28 @@ def _descend(
             values[e] /= np.sqrt(square)
     node, best = np.int64(0), 0.0
     while node >= 0:
-        first, last = offsets[node], offsets[node + 1]
-        _score(values, columns, count, flat, half_squares, d, first, last, scores)
+        first, last = centres.offsets[node], centres.offsets[node + 1]
+        _score(values, columns, count, centres, first, last, scores)
         best, where = np.inf, first
         for c in range(last - first):
             if scores[c] < best:
                 best, where = scores[c], first + c
-        node = np.int64(child[where])
+        node = np.int64(centres.child[where])
     return int(-1 - node), best
 
 
 @njit(cache=True, nogil=True)
 def _nearest_dense(
-    X: Any,
-    flat: Any,
-    half_squares: Any,
-    offsets: Any,
-    child: Any,
-    d: int,
-    cosine: bool,
-    labels: Any,
-    scores: Any,
-    values: Any,
-    columns: Any,
-    room: Any,
+    X: Any, centres: Any, values: Any, columns: Any, room: Any, labels: Any, scores: Any
 ) -> None:
+    """Write the block of every row and its score; `values`, `columns` and `room` are scratch."""
     for i in range(X.shape[0]):
         count = np.int64(0)  # a literal 0 would be a type of its own
-        for j in range(d):
+        for j in range(centres.d):
             values[count] = X[i, j]
             columns[count] = j
             count += X[i, j] != 0
-        labels[i], scores[i] = _descend(
-            values, columns, count, flat, half_squares, offsets, child, d, cosine, room
-        )
+        labels[i], scores[i] = _descend(values, columns, count, centres, room)
 
 
 @njit(cache=True, nogil=True)
@@ -169,24 +158,18 @@ def _nearest_csr(
     data: Any,
     indices: Any,
     indptr: Any,
-    flat: Any,
-    half_squares: Any,
-    offsets: Any,
-    child: Any,
-    d: int,
-    cosine: bool,
-    labels: Any,
-    scores: Any,
+    centres: Any,
     values: Any,
     columns: Any,
     room: Any,
+    labels: Any,
+    scores: Any,
 ) -> None:
+    """Do as `_nearest_dense` for CSR rows."""
     for i in range(indptr.shape[0] - 1):
         count = np.int64(0)
         for e in range(indptr[i], indptr[i + 1]):
             values[count] = data[e]
             columns[count] = indices[e]
             count += data[e] != 0
-        labels[i], scores[i] = _descend(
-            values, columns, count, flat, half_squares, offsets, child, d, cosine, room
-        )
+        labels[i], scores[i] = _descend(values, columns, count, centres, room)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dcsvm_dask.data.codes import codes_warnings
+from dcsvm_dask.data.codes import codes_warnings, target_dates_warning
 from dcsvm_dask.data.leaks import columns_of, leaks, leaks_warning
 from dcsvm_dask.data.row_sample import RowSample
 from dcsvm_dask.data.sentinel_dates import columns_of_dates, sentinel_dates_warnings
@@ -180,6 +180,7 @@ def _of_sample(
         columns = [one for one in columns if one[1].start not in of_dates]
         same = target_leaks(rows, labels, columns)
         texts += target_sentinels_warnings(labels, is_all=is_all)
+        texts.append(target_dates_warning(labels))
         texts.append(target_leaks_warning(same, len(rows), is_all=is_all, drops=drops))
         return [*texts, *(thousands_doubts_of_target(source, labels) if drops else ())]
     leaking = leaks(rows, np.asarray(codes, np.int64)[labels], columns)

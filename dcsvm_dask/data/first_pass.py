@@ -17,6 +17,7 @@ from dcsvm_dask.data.split import Split, classes_of
 from dcsvm_dask.readers.labels import Label, LabelTable, choose_classes
 from dcsvm_dask.readers.scaling import LEARNED
 from dcsvm_dask.readers.signs import SignTable
+from dcsvm_dask.readers.source import is_delimited
 from dcsvm_dask.readers.statistics import ScalingStatistics
 from dcsvm_dask.readers.survey import Survey
 from dcsvm_dask.readers.targets import TargetTable
@@ -141,7 +142,8 @@ class FirstPass:
         """Scan the source of the test part, whose targets have the form of the training part's."""
         table = self.table
         if isinstance(y, TargetTable):
-            table = partial(TargetTable, decimal=self.decimal, form=y.form or "")
+            is_text = is_delimited(source)
+            table = partial(TargetTable, decimal=self.decimal, form=y.form or "", is_text=is_text)
         return _scan(source, (None, None), table=table, copy=False, statistics=None, report=report)
 
     def _order(self, train: Any) -> tuple[NDArray[np.int64] | None, NDArray[np.int64] | None]:

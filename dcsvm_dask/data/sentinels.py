@@ -20,14 +20,18 @@ HEAVY = 100.0
 likely among all rows."""
 OUTLIER = 1e4
 """How many times wider than most other values the gap is to a value that is a mistake."""
+FREQUENT, FREQUENT_GAP, FREQUENT_OTHERS = 10.0, 0.1, 20
+"""How many times more frequent than any other value a number of nines is that stands above all
+others, by which share of their range, and of how many different ones."""
 TEXT, CELLS, FEATURES = "text", "cells", "features"
 """Delimited text, whose words for missing cells can be chosen; tables that have such cells; rows
 that have none."""
 SHOWN = 8
 """Columns that a message names."""
-_CODE = re.compile(r"-?(99+(\.\d+)?|1000+|8888+|7777+|1e\+\d\d)|-1|-?32768|32767|65535")
+_CODE = re.compile(r"-?(99+(\.\d+)?|1000+|8888+|7777+|1e\+\d\d)|-1|-9|-?32768|32767|65535")
 """Numbers that programs and people write where there is none."""
 _NINES = re.compile(r"-99+(\.\d+)?")
+_POSITIVE_NINES = re.compile(r"99+(\.9*)?")
 
 
 class Sentinel(NamedTuple):
@@ -57,7 +61,8 @@ def sentinels(
 
     Such a value is the least or the greatest of its column, perhaps but for others of this kind,
     and the gap to the next one is wider than all others together. Below 0 a number of nines is one
-    where no other value is negative. 0 is none: many columns are mostly 0.
+    where no other value is negative. Above all others a number of nines is one, too, where it is
+    much more frequent than any other of many values. 0 is none: many columns are mostly 0.
 
     Parameters
     ----------
@@ -98,6 +103,8 @@ def _of_column(
     while last - first >= LEAST_OTHERS:
         ends = [k for k, side in zip((first, last), sides, strict=True) if side and may_be[k]]
         far = [k for k in ends if _is_far(values[k], *_others(values, may_be, first, last, k))]
+        if not far and last in ends and _is_frequent(values, counts, first, last):
+            far = [last]
         if not far and len(ends) == 2 and last - first > LEAST_OTHERS:
             far = ends if _hide_each_other(values[first : last + 1]) else []
         if not far:
@@ -129,6 +136,16 @@ def _others(
 def _is_nines(value: float) -> bool:
     """Return whether a value is a negative number of nines."""
     return _NINES.fullmatch(_written(value)) is not None
+
+
+def _is_frequent(
+    values: NDArray[np.float64], counts: NDArray[np.int64], first: int, last: int
+) -> bool:
+    """Return whether the greatest of some values is a number of nines that most cells have."""
+    if last - first < FREQUENT_OTHERS or not _POSITIVE_NINES.fullmatch(_written(values[last])):
+        return False
+    gap, width = values[last] - values[last - 1], values[last - 1] - values[first]
+    return bool(gap > FREQUENT_GAP * width and counts[last] > FREQUENT * counts[first:last].max())
 
 
 def _hide_each_other(values: NDArray[np.float64]) -> bool:

@@ -68,6 +68,7 @@ def reading_of(data: DataSet) -> dict[str, Any]:
         "separator": reading.get("separator"),
         "encoding": reading.get("encoding"),
         "first_index": reading.get("first_feature") if is_svmlight else None,
+        "index": list(reading.get("index") or ()),
     }
 
 
@@ -81,6 +82,9 @@ def reading_line(reading: dict[str, Any]) -> str:
         text += f", feature 0 is index {reading['first_index']}"
     if reading["encoding"] is not None:
         text += f", encoding {reading['encoding']}"
+    if reading["index"]:
+        named = ", ".join(map(repr, reading["index"]))
+        text += f" without the index of pandas, {named} (--columns takes it)"
     label = label_of(reading)
     if label is not None:
         text += f"; label: {label}"

@@ -49,8 +49,9 @@ def results(runs: Sequence[RunFolder]) -> str:
 
 
 def tests(runs: Sequence[RunFolder]) -> str:
-    """Return a table of tested prediction modes, a line for each run, level and mode; empty if none
-    was.
+    """Return a table of tested prediction modes, a line for each run, level and mode.
+
+    Empty if none was tested.
 
     ``ms_per_row`` is the time of one core for a row, in milliseconds.
     """

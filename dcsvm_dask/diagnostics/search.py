@@ -138,8 +138,10 @@ def _finite(score: float) -> float | None:
 
 
 def _rank(rows: list[dict[str, Any]]) -> None:
-    """Set the rank of each row: exact scores first, then early ones by the share of rows they
-    cover; the one that would be chosen now is before all.
+    """Set the rank of each row.
+
+    Exact scores come first, then early ones by the share of rows they cover; the row that would be
+    chosen now is before all.
     """
     order = sorted(rows, key=lambda row: (*scored_on(row), -merit(row)))
     first = [row for row in order if scored_on(row) == scored_on(order[0])]

@@ -114,11 +114,7 @@ def status(
         "inner": run.header["settings"].get("inner", "auto"),
         "sets": of_sets([commits[stage] for stage in order]),
         "fallbacks": fallbacks_of(nodes),
-        "floor_ratio": (
-            (work["kernel_values"] - work["check_kernel_values"]) / (variables * n_support)
-            if variables and n_support
-            else None
-        ),
+        "floor_ratio": _floor_ratio(work, variables, n_support),
         "seconds": _by_phase(stage_seconds),
         "stage_seconds": stage_seconds,
         "peak_bytes": peaks,
@@ -127,6 +123,13 @@ def status(
         "warnings": doubts(run, commits),
         "stages": {stage: commits[stage] for stage in order},
     }
+
+
+def _floor_ratio(work: dict[str, Any], variables: int, n_support: int | None) -> float | None:
+    """Return kernel values, without those of the check, over variables x support vectors."""
+    if not variables or not n_support:
+        return None
+    return float((work["kernel_values"] - work["check_kernel_values"]) / (variables * n_support))
 
 
 def doubts(run: RunFolder, commits: dict[str, Record]) -> list[str]:
@@ -170,8 +173,9 @@ def _method(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _order(stage: str, commit: Record) -> tuple[bool, float]:
-    """Return a key that sorts stages by the time of their commit, the probe and the arrangement
-    first.
+    """Return a key that sorts stages by the time of their commit.
+
+    The probe and the arrangement come first.
     """
     return not kind_of(stage).prepares, commit["began"] + commit["seconds"]
 

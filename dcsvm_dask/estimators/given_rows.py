@@ -85,7 +85,8 @@ def labelled_rows(
         return known_rows(estimator, X, y), _known_labels(X, y)
     given = X = gathered(X)
     X, y = _validated(estimator, X, y, multi_output=False, reset=reset)
-    check_classification_targets(y)
+    if not _are_few_codes(y):
+        check_classification_targets(y)
     _warn_rounded(given, X, names_of(estimator), stacklevel)
     return as_rows(X), y
 
@@ -117,6 +118,11 @@ def training_targets(estimator: Any, X: Any, y: Any) -> tuple[Rows, NDArray[np.f
     else:
         X, y = _validated(estimator, X, y, y_numeric=True)
     y = column_or_1d(y, warn=True)
+    if y.dtype.kind in "mM":
+        raise InputError(
+            f"y is of type {y.dtype}, and a regressor learns numbers: give such as the days since "
+            "a day of your choice."
+        )
     try:
         targets = y.astype(np.float64) + 0.0
     except ValueError as error:
@@ -168,7 +174,15 @@ def _validated(estimator: Any, X: Any, *y: Any, **how: Any) -> Any:
     for one in y:
         warn_of_order(X, one, type(estimator).__name__, callers_level() + 1)
     with np.errstate(over="ignore"):  # what float32 cannot hold is refused as infinite
-        return validate_data(estimator, X, *y, **how)
+        found = validate_data(estimator, X, *y, **how)
+    if not y:
+        return _in_float32(found)
+    return _in_float32(found[0]), *found[1:]
+
+
+def _in_float32(X: Any) -> Any:
+    """Return rows in float32, as which scikit-learn does not return a frame of sparse booleans."""
+    return X.astype(np.float32) if sparse.issparse(X) and X.dtype != np.float32 else X
 
 
 def _is_given_values(estimator: Any) -> bool:
@@ -182,6 +196,16 @@ def _known_labels(X: Any, y: Any) -> NDArray[Any]:
     labels = _known_targets(X, y)
     check_classification_targets(labels)
     return labels
+
+
+def _are_few_codes(y: NDArray[Any]) -> bool:
+    """Return whether labels are whole numbers of few values, which are classes for certain.
+
+    scikit-learn's check takes longer than to solve an SVM of a hundred rows.
+    """
+    if y.dtype.kind not in "biu":
+        return False
+    return int(y.max()) - int(y.min()) < len(y) // 2
 
 
 def _known_targets(X: Any, y: Any) -> NDArray[Any]:
@@ -214,6 +238,8 @@ def _warn_rounded(given: Any, X: Any, names: list[str] | None, stacklevel: int =
     in_memory = isinstance(given, np.ndarray | list) or sparse.issparse(given) or is_frame(given)
     if not in_memory or getattr(given, "dtype", None) == np.float32:
         return
+    if sparse.issparse(X) and is_frame(given):  # of sparse columns
+        given = given.sparse.to_coo()
     given = as_rows(given.tocsr()) if sparse.issparse(given) else np.asarray(given, np.float64)
     loss = RoundingLoss()
     loss.update(given, as_rows(X))

@@ -49,6 +49,7 @@ from dcsvm_dask.solvers import (
 )
 from dcsvm_dask.solvers.class_blocks import ClassBlocks
 from dcsvm_dask.solvers.machines import at_a_time, for_each_machine, matrix_bytes
+from dcsvm_dask.solvers.small_pairs import PAIR_ROWS, solve_small_nu_pairs
 from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.tasks import NuClassification, check_nu
 
@@ -279,17 +280,19 @@ coef_, n_iter_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         each = matrix_bytes(min(largest, how["working_size"])) * (2 if largest <= SMALL else 1)
         most = at_a_time(self.cache_size * 1e6, each, min(threads, len(machines)))
         how = how | {"threads": threads if most == 1 else 1}
-        shared = None
+        shared: ClassBlocks | None = None
         if not isinstance(X, KnownRows) and not chain.most_rows:
-            shared = ClassBlocks.of(
-                kernel,
-                X[variables.rows],
-                own,
-                [(one.positive, one.negative) for one in machines if one.negative is not None],
-                SHARED * self.cache_size * 1e6,
-                most_rows=SMALL,
-                negative_first=True,
-            )
+            from_zero = last is None and not chain.before
+            with one_thread_each():
+                shared, pairs = self._pairs(
+                    *(kernel, X[variables.rows], own, variables.C, how, threads),
+                    from_zero=from_zero,
+                )
+            for number, machine in enumerate(machines):
+                if machine.pair in pairs:
+                    with within(number):
+                        mine, solution = pairs[machine.pair]
+                        found[number] = solution, mine
 
         def solve(number: int) -> None:
             pair = machines[number].pair
@@ -317,12 +320,50 @@ coef_, n_iter_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
                 solved = solve_nu(kernel, Z, y, C, task, beta=beta, K=K, classes=classes, **how)
                 found[number] = solved, mine
 
+        left = [number for number in range(len(machines)) if number not in found]
         with one_thread_each():
-            for_each_machine(solve, len(machines), largest, threads, most)
+            for_each_machine(lambda at: solve(left[at]), len(left), largest, threads, most)
         for number, (one, _) in found.items():
             # In the scale of the sums, not of the margin.
             chain.before[number] = replace(one.solution, beta=one.solution.beta * one.multiplier)
         return [found[number] for number in range(len(machines))]
+
+    def _pairs(
+        self,
+        kernel: Kernel,
+        X: Rows,
+        codes: NDArray[np.int32],
+        C: Vector,
+        how: dict[str, Any],
+        threads: int,
+        *,
+        from_zero: bool,
+    ) -> tuple[ClassBlocks | None, dict[tuple[int, int], tuple[NDArray[np.int64], NuSolution]]]:
+        """Return what pairs of classes share, and the solutions of those of a few rows.
+
+        Parameters
+        ----------
+        kernel : Kernel
+        X : Rows, shape (n, n_features)
+        codes : ndarray, shape (n,), int32
+        C : ndarray, shape (n,), float64
+        how : dict
+            How `solve_nu` solves the others.
+        threads : int
+        from_zero : bool
+            Whether no start is known, without which none of them is solved here.
+        """
+        pairs = [one.pair for one in machines_of(len(self.classes_)) if one.pair is not None]
+        most, solved = SHARED * self.cache_size * 1e6, dict[Any, Any]()
+        by_steps = how["inner"] in ("auto", "smo") and how["max_iter"] is None
+        if from_zero and by_steps and how.get("callback") is None:
+            few: dict[str, Any] = {"tol": how["tol"], "most": max(most, 8.0 * PAIR_ROWS**2)}
+            solved = solve_small_nu_pairs(
+                *(kernel, X, codes, C, pairs, float(self.nu)), threads=threads, **few
+            )
+            pairs = [pair for pair in pairs if pair not in solved]
+        ordered: dict[str, Any] = {"most_rows": SMALL, "negative_first": True}
+        return ClassBlocks.of(kernel, X, codes, pairs, most, **ordered), solved
 
     def _calibrated(
         self,

@@ -211,6 +211,7 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         if not alone:
             warned.warn_isolated(self, kernel, X)
             warned.warn_fallbacks(how["inner"], solutions)
+            warned.warn_coarse(tol, z, units.centre)
         tasks.done()
 
     def _members(self) -> Sequence[KernelRegressor]:

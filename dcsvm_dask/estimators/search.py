@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, check_cv
+from sklearn.utils import check_consistent_length
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -144,7 +145,13 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
     def _searched(self) -> Any:
         return DCSVC() if self.estimator is None else self.estimator
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Score all candidates, and train the chosen one.
 
         Parameters
@@ -155,6 +162,8 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
             scored by them, and trained on the rows of both.
         sample_weight : array-like, shape (n,), optional
             Factors of C (of 1 where there is no C) in training; scores do not weigh rows.
+        groups : array-like, shape (n,), optional
+            Of the rows, for a `cv` that keeps those of a group together, as GroupKFold.
 
         Returns
         -------
@@ -172,7 +181,7 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
         given = X = gathered(X)
         known = KnownKernels.of(base, candidates, X)
         X, labels = how.checked(self, known.rows_to_check(candidates, X) if known else X, y)
-        splits = self._splits(X, labels)
+        splits = self._splits(X, labels, groups)
         scoring = self._scoring
         if scoring == "roc_auc" and any(len(np.unique(labels[test])) < 2 for _, test in splits):
             raise InputError(
@@ -250,14 +259,16 @@ class DCSVMSearchCV(MetaEstimatorMixin, BaseEstimator):
             return self.scoring
         return searched(self._searched).scoring(self._searched)
 
-    def _splits(self, X: Any, labels: NDArray[Any]) -> list[Split]:
+    def _splits(self, X: Any, labels: NDArray[Any], groups: ArrayLike | None) -> list[Split]:
         """Return the rows of each split that train, and those that are held out."""
+        check_consistent_length(labels, groups)
         why: Exception | None = None
         classes = is_classifier(self._searched)
         try:
+            folds = check_cv(self.cv, labels, classifier=classes).split(X, labels, groups)
             splits = [
                 (_row_numbers(train, len(labels)), _row_numbers(test, len(labels)))
-                for train, test in check_cv(self.cv, labels, classifier=classes).split(X, labels)
+                for train, test in folds
             ]
         except (TypeError, IndexError) as error:
             splits, why = [], error

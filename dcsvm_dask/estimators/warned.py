@@ -64,6 +64,29 @@ def warn_narrow(rho: NDArray[np.float64], tol: float) -> None:
         warnings.warn(message, ConvergenceWarning, stacklevel=callers_level())
 
 
+def warn_coarse(tol: float, targets: NDArray[np.float64], centre: float) -> None:
+    """Warn the caller of `fit` of a tolerance that is above all targets, and so does not bind.
+
+    Parameters
+    ----------
+    tol : float
+        In units of y.
+    targets : ndarray, shape (n,), float64
+        Where they differ by no more than rounding, any tolerance will do.
+    centre : float
+    """
+    largest = float(np.abs(targets - centre).max(initial=0.0))
+    if tol > largest > 8.0 * np.finfo(np.float64).eps * abs(centre):
+        warnings.warn(
+            DcsvmWarning(
+                f"tol={tol:g} is in units of y, and no target is further than {largest:.3g} from "
+                "their centre, so that predictions may be off by more: give a smaller tol, or "
+                "scale the targets, as TransformedTargetRegressor does"
+            ),
+            stacklevel=callers_level(),
+        )
+
+
 def warn_fallbacks(inner: str, solutions: Iterable[Solution]) -> None:
     """Warn the caller of `fit` where SMO went on for the inner solver that is named.
 

@@ -13,7 +13,7 @@ from dcsvm_dask.kernels.rows import Rows, is_sparse
 COLUMNS = 64
 """Columns of the kernel matrix that are looked at."""
 FEW_COLUMNS = 8
-"""Of these so many are looked at first: where rows see each other they mostly show it."""
+"""Columns that are looked at first: mostly they suffice to show that it is no identity matrix."""
 FEW_ROWS = 2048
 """Below, values are in float64, as those of SVMs of so few rows: else float32 would be compiled for
 this alone."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels.kernel import Kernel, kernel_diagonal
 from dcsvm_dask.kernels.kinds import INNER_PRODUCT, L1_DISTANCE
+from dcsvm_dask.kernels.matrix import counted_kernel_matrix
 from dcsvm_dask.kernels.rows import Rows, is_sparse
 from dcsvm_dask.kernels.values import to_values
 from dcsvm_dask.kernels.vectors import INNER, SUM_FLAGS, prefer_wide_vectors
@@ -73,8 +74,8 @@ def ask(K: Any, asked: Any, i: Any) -> Any:
     at = asked.number[0]
     argument, function, scale, degree, coef0 = asked.kind
     row, n = K[at], K.shape[1]
-    zero = np.zeros(_STRETCH)
-    buffer = np.empty((1, _STRETCH))
+    zero = np.zeros(min(n, _STRETCH))
+    buffer = np.empty((1, min(n, _STRETCH)))
     for start in range(0, n, _STRETCH):
         _arguments(asked.F, i, start, argument, buffer[0, : n - start])
         to_values(buffer, function, scale, degree, coef0, zero, zero)
@@ -119,6 +120,7 @@ class KernelRows:
 
     def __init__(self, kernel: Kernel, X: Rows, room: int) -> None:
         n, kind = X.shape[0], kernel.kind
+        self._kernel, self._X = kernel, X
         scale, coef0 = kernel.gamma / kind.unit, kernel.coef0 / kind.unit
         scale = -scale if kernel.is_shift_invariant else scale
         self.K = np.empty((room, n))
@@ -139,12 +141,40 @@ class KernelRows:
         return self._asked._replace(most=most)
 
     @property
+    def what_computes(
+        self,
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64], tuple[int, int, float, int, float]]:
+        """The features of all rows, the diagonal and the kind, as `Asked` has them."""
+        return self._asked.F, self.diagonal, self._asked.kind
+
+    @property
     def rows(self) -> NDArray[np.int64]:
         """The rows that have been asked for, in that order."""
         return self._asked.order[: len(self)]
 
     def __len__(self) -> int:
         return int(self._asked.number[0])
+
+    def add(self, rows: NDArray[np.int64], threads: int = 1) -> None:
+        """Compute rows together, which takes less time than one after the other.
+
+        Parameters
+        ----------
+        rows : ndarray of int64
+            Those that are there already are not computed again; the others have room.
+        threads : int, default 1
+            The result is the same. Give BLAS one.
+        """
+        asked, first = self._asked, len(self)
+        rows = rows[asked.place[rows] < 0]
+        places = first + np.arange(len(rows))
+        new = self.K[first : first + len(rows)]
+        memory, own = new.reshape(-1), self._X[rows]
+        how: dict[str, Any] = {"dtype": np.float64, "threads": threads, "memory": memory}
+        counted_kernel_matrix(self._kernel, own, self._X, **how)
+        self.K[places, rows] = self.diagonal[rows]
+        asked.place[rows], asked.order[places] = places, rows
+        asked.number[0] = first + len(rows)
 
     def block(self, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the values of some rows with others, computed if they were not there.

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
@@ -26,6 +27,26 @@ class Ended(BaseException):
 def current() -> Team | None:
     """Return the threads that help this one; None without any."""
     return getattr(_here, "team", None)
+
+
+@contextmanager
+def working_for(given_up: threading.Event) -> Iterator[None]:
+    """Let `end_if_given_up` look at an event, in this thread."""
+    before, _here.given_up = getattr(_here, "given_up", None), given_up
+    try:
+        yield
+    finally:
+        _here.given_up = before
+
+
+def end_if_given_up() -> None:
+    """Raise `Ended` where nobody waits for the results of this thread any more.
+
+    Long work calls it now and then, so that an interrupt need not wait for the other threads.
+    """
+    team, given_up = current(), getattr(_here, "given_up", None)
+    if (team is not None and team.is_over) or (given_up is not None and given_up.is_set()):
+        raise Ended
 
 
 def for_each_large(

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from time import perf_counter
 from typing import TypeVar, cast
 
-from dcsvm_dask.kernels.team import current
+from dcsvm_dask.kernels.team import current, working_for
 
 Item = TypeVar("Item")
 
@@ -48,7 +48,7 @@ def for_each(
                 break
         else:
             return
-    turn, over = threading.Lock(), threading.Event()
+    turn, over, given_up = threading.Lock(), threading.Event(), threading.Event()
 
     def take_part() -> None:
         try:
@@ -61,12 +61,20 @@ def for_each(
         finally:
             over.set()  # nothing is left, or it has failed
 
+    def help_out() -> None:
+        with working_for(given_up):
+            take_part()
+
     with ThreadPoolExecutor(threads - 1) if pool is None else nullcontext(pool) as helpers:
-        others = [helpers.submit(take_part) for _ in range(threads - 1)]
+        others = [helpers.submit(help_out) for _ in range(threads - 1)]
         try:
             take_part()
-        finally:
             wait([other for other in others if not other.cancel()])
+        except BaseException:  # as an interrupt: what the others find is not looked at any more
+            over.set()
+            given_up.set()
+            wait([other for other in others if not other.cancel()])
+            raise
     for other in others:
         if not other.cancelled():
             other.result()

@@ -55,7 +55,7 @@ class Rule(Protocol):
     def advance(self, rows: Any, share: Any, step: Any, threads: int) -> Any:
         """Return a share after a step."""
 
-    def tell(self, memory: Any) -> Record:
+    def progress(self, memory: Any) -> Record:
         """Return a few numbers for progress; see `dcsvm_dask.runtime.events.SetSolved`."""
 
 

@@ -104,7 +104,7 @@ def violation_reporter(tol: float) -> Callable[[int, float], None]:
     advanced, begin = advance_reporter(), time.monotonic()
     looks, first, start, reached = 0, 0.0, 0.0, 0.0
 
-    def tell(_: int, violation: float) -> None:
+    def report(_: int, violation: float) -> None:
         nonlocal looks, first, start, reached
         if not math.isfinite(violation):
             return
@@ -118,7 +118,7 @@ def violation_reporter(tol: float) -> Callable[[int, float], None]:
         if advanced(looks, 0, "looks at the violation", {"violation": violation}, share):
             reached = share
 
-    return tell
+    return report
 
 
 class BlockReporter:

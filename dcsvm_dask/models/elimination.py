@@ -72,7 +72,7 @@ def project(kernel: Kernel, Z: Rows, support: Rows, coef: Vector) -> Vector:
     kernel : Kernel
         Positive semi-definite.
     Z : Rows, shape (m, d)
-        8 m^2 bytes are held a few times over.
+        Takes 8 m^2 bytes a few times over.
     support : Rows, shape (n, d)
     coef : ndarray, shape (n,)
 
@@ -128,8 +128,8 @@ def eliminate(
     part : ndarray of int64
         The support vectors of this part, w.
     kept : ndarray of int64
-        Those of the part that are still there, ascending; 8 of their number squared bytes are held
-        about five times.
+        Those of the part that are still there, ascending; their system takes 8 of
+        their number squared bytes about five times.
     given : ndarray, shape (kept,)
         Their coefficients now.
     fit : Rows
@@ -162,18 +162,44 @@ def eliminate(
     else:
         forms.append((left, np.zeros(0)))
         cost.append(most)
+    change = _changes(kernel, Z, forms, check, values, near)
+    if whole:
+        change[0] = 0.0
+    rows = [kept[own] for own, _ in forms]
+    return Path(part, rows, [b for _, b in forms], np.array(cost), change)
+
+
+def _changes(
+    kernel: Kernel,
+    Z: Rows,
+    forms: list[tuple[Index, Vector]],
+    check: Rows,
+    values: Vector,
+    near: NDArray[np.float64],
+) -> NDArray[np.float32]:
+    """Return what every form changes of the sums at some rows, shape (n_forms, n_check).
+
+    Parameters
+    ----------
+    kernel : Kernel
+    Z : Rows, shape (m, d)
+    forms : list of (ndarray of int64, ndarray of float64)
+        The rows of Z that a form has, and their coefficients.
+    check : Rows, shape (n_check, d)
+    values : ndarray, shape (n_check,), float64
+        The sums of the whole part.
+    near : ndarray, shape (at most _ROWS, m), float64
+        Kernel values of the first rows of `check`.
+    """
     change = np.empty((len(forms), check.shape[0]), dtype=np.float32)
-    weights = np.zeros((len(kept), len(forms)))
+    weights = np.zeros((Z.shape[0], len(forms)))
     for number, (own, b) in enumerate(forms):
         weights[own, number] = b
     for start in range(0, check.shape[0], _ROWS):
         some = slice(start, start + _ROWS)
         K = near if start == 0 else kernel_matrix(kernel, check[some], Z, dtype=np.float64)
         change[:, some] = (K @ weights - values[some, None]).T
-    if whole:
-        change[0] = 0.0
-    rows = [kept[own] for own, _ in forms]
-    return Path(part, rows, [b for _, b in forms], np.array(cost), change)
+    return change
 
 
 def _mixed(kernel: Kernel, S: Rows, a: Vector, Z: Rows, fit: Rows) -> _System:

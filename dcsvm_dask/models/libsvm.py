@@ -51,7 +51,8 @@ def libsvm_lines(
     kernel : Kernel
         Any that LIBSVM has.
     support : Rows, shape (n, d)
-        Support vectors; written with 9 significant digits, which tell any two float32 apart.
+        Support vectors; written with 9 significant digits, which restore a float32, or 17 of
+        those in float64.
     coef : ndarray, shape (n,)
         y_i alpha_i, not 0; written with 17 significant digits, which restore a float64.
     bias : float
@@ -132,10 +133,11 @@ def _head(
 def _vectors(support: Rows, coefs: Vector) -> Iterator[str]:
     """Yield the lines of support vectors, each after its coefficients."""
     yield "SV\n"
+    digits = 17 if support.dtype == np.float64 else 9
     for i, coef in enumerate(coefs.T.tolist()):
         index, values = _nonzero(support, i)
         cells = "".join(
-            f"{j + 1}:{x:.9g} " for j, x in zip(index.tolist(), values.tolist(), strict=True)
+            f"{j + 1}:{x:.{digits}g} " for j, x in zip(index.tolist(), values.tolist(), strict=True)
         )
         yield f"{' '.join(f'{value:.17g}' for value in coef)} {cells}\n"
 

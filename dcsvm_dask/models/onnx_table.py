@@ -13,7 +13,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.models.onnx_graph import DECISION, LABEL, PREDICTION, Graph
 
 WORDS_DOMAIN = "ai.onnx.ml"
-"""Of the operator that looks words up."""
+"""Domain of the operator that looks words up."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -15,6 +16,23 @@ from dcsvm_dask.models.model import Model
 Vector = NDArray[np.float64]
 
 
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """An SVM with one decision value, sum_i coef_i K(x_i, x) + bias, and the rows it comes from."""
+
+    kernel: Kernel
+    """Any that LIBSVM knows: not the Laplacian one."""
+    support: Rows
+    """Support vectors, shape (m, d)."""
+    rows: NDArray[np.int64]
+    """Their row numbers in the training data, shape (m,)."""
+    coef: Vector
+    """y_i alpha_i, or alpha_i - alpha_i*, shape (m,); not 0."""
+    bias: float
+    n_rows: int
+    """Rows of the training data."""
+
+
 def require_sklearn(what: str) -> None:
     """Refuse something that needs scikit-learn where it is not installed.
 
@@ -26,17 +44,7 @@ def require_sklearn(what: str) -> None:
         raise InputError(f"{what} needs scikit-learn: pip install scikit-learn")
 
 
-def to_svc(
-    kernel: Kernel,
-    C: float,
-    tol: float,
-    support: Rows,
-    rows: NDArray[np.int64],
-    coef: Vector,
-    bias: float,
-    classes: list[Any],
-    n_rows: int,
-) -> Any:
+def to_svc(trained: Trained, C: float, tol: float, classes: list[Any]) -> Any:
     """Return a fitted `sklearn.svm.SVC` that makes the same decisions.
 
     scikit-learn has no public way to fill an SVC, so its private attributes are set; a test pins
@@ -44,21 +52,11 @@ def to_svc(
 
     Parameters
     ----------
-    kernel : Kernel
-        Any that LIBSVM knows: not the Laplacian one.
+    trained : Trained
     C, tol : float
         Parameters to put into the SVC.
-    support : Rows, shape (n, d)
-        Support vectors.
-    rows : ndarray, shape (n,), int64
-        Their row numbers in the training data.
-    coef : ndarray, shape (n,)
-        y_i alpha_i, not 0.
-    bias : float
     classes : list of two labels
         The second one is the positive class.
-    n_rows : int
-        Rows of the training data.
 
     Raises
     ------
@@ -66,13 +64,15 @@ def to_svc(
         If scikit-learn is not installed or has no such kernel.
     """
     # The negative class comes first; inside, SVC keeps coefficients with the other sign.
+    coef = trained.coef
     order = np.concatenate([np.flatnonzero(coef < 0), np.flatnonzero(coef > 0)])
     dual = np.asarray(coef, dtype=np.float64)[order][None, :]
     counts = np.array([np.count_nonzero(coef < 0), np.count_nonzero(coef > 0)])
-    svc = _svc(kernel, C, tol, classes)
-    _fill(svc, kernel, support[order], rows[order], dual, counts, n_rows)
-    svc.intercept_ = np.array([bias])
-    svc._dual_coef_, svc._intercept_ = -svc.dual_coef_, np.array([-bias])
+    svc = _svc(trained.kernel, C, tol, classes)
+    support, rows = trained.support[order], trained.rows[order]
+    _fill(svc, trained.kernel, support, rows, dual, counts, trained.n_rows)
+    svc.intercept_ = np.array([trained.bias])
+    svc._dual_coef_, svc._intercept_ = -svc.dual_coef_, np.array([-trained.bias])
     return svc
 
 
@@ -112,31 +112,14 @@ def to_ovo_svc(
     return svc
 
 
-def to_svr(
-    kernel: Kernel,
-    C: float,
-    tol: float,
-    epsilon: float,
-    support: Rows,
-    rows: NDArray[np.int64],
-    coef: Vector,
-    bias: float,
-    n_rows: int,
-) -> Any:
+def to_svr(trained: Trained, C: float, tol: float, epsilon: float) -> Any:
     """Return a fitted `sklearn.svm.SVR` that makes the same predictions; see `to_svc`.
 
     Parameters
     ----------
-    kernel : Kernel
+    trained : Trained
     C, tol, epsilon : float
         Parameters to put into the SVR.
-    support : Rows, shape (n, d)
-    rows : ndarray, shape (n,), int64
-        The row numbers of the support vectors in the training data.
-    coef : ndarray, shape (n,)
-        alpha_i - alpha_i*, not 0.
-    bias : float
-    n_rows : int
 
     Raises
     ------
@@ -146,52 +129,40 @@ def to_svr(
     require_sklearn("to_sklearn")
     from sklearn.svm import SVR
 
-    svr = SVR(C=C, tol=tol, epsilon=epsilon, **_words(kernel, "SVR"))
-    return _filled(svr, kernel, support, rows, coef, bias, n_rows)
+    svr = SVR(C=C, tol=tol, epsilon=epsilon, **_words(trained.kernel, "SVR"))
+    return _filled(svr, trained)
 
 
-def to_one_class(
-    kernel: Kernel,
-    nu: float,
-    tol: float,
-    support: Rows,
-    rows: NDArray[np.int64],
-    coef: Vector,
-    bias: float,
-    n_rows: int,
-) -> Any:
+def to_one_class(trained: Trained, nu: float, tol: float) -> Any:
     """Return a fitted `sklearn.svm.OneClassSVM` that makes the same decisions; see `to_svr`.
 
     Parameters
     ----------
-    kernel : Kernel
+    trained : Trained
+        The offset is minus the bias.
     nu, tol : float
         Parameters to put into the OneClassSVM.
-    support, rows, coef, bias, n_rows
-        As `to_svr` has them; the offset is minus the bias.
+
+    Raises
+    ------
+    InputError
+        If scikit-learn is not installed or has no such kernel.
     """
     require_sklearn("to_sklearn")
     from sklearn.svm import OneClassSVM
 
-    found = OneClassSVM(nu=nu, tol=tol, **_words(kernel, "OneClassSVM"))
-    found.offset_ = np.array([-bias])
-    return _filled(found, kernel, support, rows, coef, bias, n_rows)
+    found = OneClassSVM(nu=nu, tol=tol, **_words(trained.kernel, "OneClassSVM"))
+    found.offset_ = np.array([-trained.bias])
+    return _filled(found, trained)
 
 
-def _filled(
-    machine: Any,
-    kernel: Kernel,
-    support: Rows,
-    rows: NDArray[np.int64],
-    coef: Vector,
-    bias: float,
-    n_rows: int,
-) -> Any:
+def _filled(machine: Any, trained: Trained) -> Any:
     """Return an estimator without classes, with all that it has learned."""
     machine.class_weight_ = np.empty(0)
-    dual = np.asarray(coef, dtype=np.float64)[None, :]
-    _fill(machine, kernel, support, rows, dual, np.array([len(coef), len(coef)]), n_rows)
-    machine.intercept_ = machine._intercept_ = np.array([bias])
+    dual, m = np.asarray(trained.coef, dtype=np.float64)[None, :], len(trained.coef)
+    counts = np.array([m, m])
+    _fill(machine, trained.kernel, trained.support, trained.rows, dual, counts, trained.n_rows)
+    machine.intercept_ = machine._intercept_ = np.array([trained.bias])
     machine._dual_coef_, machine.n_iter_ = machine.dual_coef_, 0
     return machine
 
@@ -231,7 +202,19 @@ def _fill(
 ) -> None:
     """Set all but an estimator's offsets and coefficients as it keeps them inside.
 
-    `counts` are the support vectors of each class, one class after the other in `support`.
+    Parameters
+    ----------
+    svc : estimator
+        An SVC, SVR or OneClassSVM. Updated.
+    kernel : Kernel
+    support : Rows, shape (m, d)
+        One class after the other.
+    rows : ndarray, shape (m,), int64
+    dual : ndarray, shape (n_coefficients, m), float64
+    counts : ndarray, shape (n_classes,), int64
+        Support vectors of each class; of an estimator without classes their number, twice.
+    n_rows : int
+        Rows of the training data.
     """
     from scipy import sparse
 
@@ -240,16 +223,16 @@ def _fill(
     svc.shape_fit_ = (n_rows, svc.n_features_in_)
     svc.fit_status_ = 0
     svc.support_ = rows.astype(np.int32)
-    held = support.astype(np.float64)
+    kept = support.astype(np.float64)
     if sparse_rows:
-        held.indices, held.indptr = held.indices.astype(np.int32), held.indptr.astype(np.int32)
+        kept.indices, kept.indptr = kept.indices.astype(np.int32), kept.indptr.astype(np.int32)
         # SVC looks at the stored values alone, so zeros are stored too.
         m, n = dual.shape
         stored = dual.ravel(), np.tile(np.arange(n, dtype=np.int32), m), n * np.arange(m + 1)
-        held, dual = sparse.csr_array(held), sparse.csr_array(stored, shape=(m, n))
+        kept, dual = sparse.csr_array(kept), sparse.csr_array(stored, shape=(m, n))
     else:
-        held = np.ascontiguousarray(held)
-    svc.support_vectors_ = held
+        kept = np.ascontiguousarray(kept)
+    svc.support_vectors_ = kept
     svc._n_support = counts.astype(np.int32)
     svc.dual_coef_ = dual
     svc._probA = svc._probB = np.empty(0)

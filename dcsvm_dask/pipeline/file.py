@@ -155,7 +155,7 @@ _METHOD_TYPES: Types = {
 
 
 MOST_TRAININGS = 10_000
-"""Of a method's grid."""
+"""Most trainings of a method's grid."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,8 +193,11 @@ def _on_more(best: Scored, rows: int, sizes: tuple[int, ...]) -> list[Round]:
 
 
 def _beyond(best: Scored, name: str, factor: float) -> list[Round]:
-    """Return two more values of a parameter beyond an edge, with the other one around the best;
-    or one with the best.
+    """Return rounds with values of a parameter beyond an edge, the larger one first.
+
+    It has two more values, and the other parameter around the best one; the smaller one has one
+    more
+    value, and the best one of the other parameter.
     """
     at = getattr(best, name)
     many = {"C": _around(best.C), "gamma": _around(best.gamma)}

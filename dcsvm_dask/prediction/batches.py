@@ -18,14 +18,13 @@ from dcsvm_dask.methods.choice import Choice
 from dcsvm_dask.methods.predict import Decided, decide_given, decide_stored
 from dcsvm_dask.numbers import counted
 from dcsvm_dask.readers.columns import match_names
-from dcsvm_dask.readers.encoding import MARKED
 from dcsvm_dask.readers.frames import memory_source
 from dcsvm_dask.readers.lines import by_line
-from dcsvm_dask.readers.open import find_format, open_source
+from dcsvm_dask.readers.open import find_format, later_encoding, open_source
 from dcsvm_dask.readers.outside import OutsideCounts
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
 from dcsvm_dask.readers.preparing.totals import totals_doubt
-from dcsvm_dask.readers.source import ARCHIVES, Source, parts_to_fill, round_block
+from dcsvm_dask.readers.source import ARCHIVES, Source, is_delimited, parts_to_fill, round_block
 from dcsvm_dask.readers.svmlight import SvmlightSource
 from dcsvm_dask.runtime.clients import gathered
 from dcsvm_dask.storage.dataset import DataSet
@@ -160,7 +159,7 @@ class SentRows:
             If the rows have other features than the model, or labels are needed and missing or
             unknown.
         """
-        seen = 0
+        seen, is_text = 0, is_delimited(self._source)
         for rows, labels in self._source.blocks():
             y = None
             if self._labelled:
@@ -169,7 +168,7 @@ class SentRows:
                         f"{self.name}: has no labels to compare predictions with" + self._absent()
                     )
                 with by_line(self._source):
-                    y = self._prepared.y(labels, self.name, seen)
+                    y = self._prepared.y(labels, self.name, seen, is_text=is_text)
             for start, stop, part in parts_to_fill(rows, dense=not self._prepared.is_sparse):
                 self._outside.update(part)
                 ready = prepare_rows(part, self._prepared, self.name, seen + start)
@@ -367,9 +366,8 @@ def open_raw_file(
     if name in PARTS and home and not Location.of(text).exists():
         text, part = home, name
     reading = prepared.reading
-    recorded = reading.get("encoding")
-    if encoding is None and recorded not in MARKED:  # files in these encodings have a mark
-        encoding = recorded
+    if encoding is None:
+        encoding = later_encoding(text, reading.get("encoding"))
     kind = find_format(text, encoding)
     first, label, array = reading.get("first_feature"), None, None
     if reading.get("format") in ARCHIVES and kind in ("npz", "zarr"):

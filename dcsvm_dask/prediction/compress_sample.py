@@ -75,8 +75,9 @@ def draw_sample(
 
 
 def _held_out(run: RunFolder, train: DataSet | None) -> Any:
-    """Return rows that were not used in training: held-out rows, or a test part; None without
-    any.
+    """Return rows that were not used in training; None without any.
+
+    They are held-out rows, or a test part.
     """
     url = run.header.get("holdout")
     if url is not None:

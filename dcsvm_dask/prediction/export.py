@@ -32,7 +32,14 @@ from dcsvm_dask.models.onnx import (
 )
 from dcsvm_dask.models.onnx_table import Column
 from dcsvm_dask.models.schemes import OneVsOne, OneVsRest, Outputs
-from dcsvm_dask.models.svc import to_linear_svm, to_one_class, to_ovo_svc, to_svc, to_svr
+from dcsvm_dask.models.svc import (
+    Trained,
+    to_linear_svm,
+    to_one_class,
+    to_ovo_svc,
+    to_svc,
+    to_svr,
+)
 from dcsvm_dask.prediction.pipeline_export import with_preparation
 from dcsvm_dask.prediction.table_export import onnx_columns
 from dcsvm_dask.readers.label_array import label_array
@@ -131,9 +138,7 @@ def _check_sum(run: RunFolder, model: Model) -> None:
 
 
 def _one_vs_one(run: RunFolder, form: str) -> Model:
-    """Return the exact model of many classes; raise an error for one-vs-rest, which LIBSVM
-    lacks.
-    """
+    """Return the exact model of many classes; refuse one-vs-rest, which LIBSVM lacks."""
     model = load_model(run, choose_model(run, "exact").stage)
     if not isinstance(model.scheme, OneVsOne):
         _, options = options_of(run.header["settings"])
@@ -346,41 +351,17 @@ def _svc(run: RunFolder, prepared: Preparation) -> Any:
             f"those of a model of {settings.method} are not: export it in LIBSVM's format"
         )
     multiplier = run.node(choose_model(run, "exact").stage, "commit").record.get("multiplier", 1.0)
-    if isinstance(task, Regression | NuRegression):
-        return to_svr(
-            exact.kernel,
-            settings.C,
-            tol,
-            task.epsilon if isinstance(task, Regression) else multiplier,
-            exact.support,
-            exact.rows,
-            exact.coef,
-            exact.bias,
-            prepared.n_rows,
-        )
-    if isinstance(task, OneClass):
-        return to_one_class(
-            exact.kernel,
-            task.nu,
-            tol,
-            exact.support,
-            exact.rows,
-            exact.coef,
-            exact.bias,
-            prepared.n_rows,
-        )
-    return to_svc(
-        exact.kernel,
-        # A nu-SVC is the C-SVC with C = 1 / rho.
-        settings.C / multiplier if isinstance(task, NuClassification) else settings.C,
-        tol,
-        exact.support,
-        exact.rows,
-        exact.coef,
-        exact.bias,
-        classes,
-        prepared.n_rows,
+    trained = Trained(
+        exact.kernel, exact.support, exact.rows, exact.coef, exact.bias, prepared.n_rows
     )
+    if isinstance(task, Regression | NuRegression):
+        epsilon = task.epsilon if isinstance(task, Regression) else multiplier
+        return to_svr(trained, settings.C, tol, epsilon)
+    if isinstance(task, OneClass):
+        return to_one_class(trained, task.nu, tol)
+    # A nu-SVC is the C-SVC with C = 1 / rho.
+    C = settings.C / multiplier if isinstance(task, NuClassification) else settings.C
+    return to_svc(trained, C, tol, classes)
 
 
 def _one_vs_one_of_rows(run: RunFolder) -> tuple[Model, NDArray[np.int64]]:

@@ -310,7 +310,7 @@ class Predictor:
         if format not in writers:
             raise InputError(f"format must be {' or '.join(writers)}, got {format!r}")
         self._check_size(choose_model(self.folder, "exact"))
-        return writers[format](self.folder, Location.of(file), overwrite=overwrite)
+        return writers[format](self.folder, Location.of(file, writable=True), overwrite=overwrite)
 
     def compress(
         self,

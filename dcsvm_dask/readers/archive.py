@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import NO_LABEL
 
+_USUAL = ("y", "y_train")
+"""Names of labels that need not be given."""
 _SAVE_NPZ = {"indices", "indptr", "format", "shape", "data"}
 """Arrays that scipy.sparse.save_npz writes."""
 
@@ -87,7 +89,7 @@ def archive_names(
         )
     if label == NO_LABEL:
         tried, needs_labels, label = [f"y_{part}"] if part != "train" else [], False, None
-    elif label is not None:
+    elif label is not None and label not in _USUAL:
         text = str(label).removesuffix("_train")
         tried = [f"{text}_{part}"] + ([str(label)] if part == "train" else [])
     else:

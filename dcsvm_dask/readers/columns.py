@@ -13,7 +13,7 @@ matched by position and has the features only, or the features and the label.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from dcsvm_dask.errors import InputError
@@ -79,6 +79,11 @@ class Layout:
         return self.columns.index(self.label)
 
 
+def is_unnamed_index(name: str) -> bool:
+    """Return whether a column has the name of an index without one, as pandas stores it."""
+    return _PANDAS_INDEX.fullmatch(name) is not None
+
+
 def column_layout(
     path: str,
     columns: int,
@@ -104,7 +109,7 @@ def column_layout(
     expected : Expected, optional
         Columns of the training table, for a later table.
     drop : sequence of str
-        Names of columns of a training table to leave out.
+        Names of columns to leave out; those of a later table only where it is matched by position.
 
     Returns
     -------
@@ -126,7 +131,10 @@ def column_layout(
     elif names is not None and expected.names is not None:
         return _by_name(path, names, expected.names, expected.label)
     else:
-        kept, place = range(columns), _later_label(path, columns, names, expected)
+        kept = kept_columns(path, columns, names, drop)
+        own = None if names is None else [names[k] for k in kept]
+        found = _later_label(path, len(kept), own, expected)
+        place = None if found is None else kept[found]
     return Layout(place, kept, None if names is None else [names[k] for k in kept if k != place])
 
 
@@ -164,7 +172,7 @@ def label_position(
     kept = range(columns) if kept is None else kept
     if label is None:
         last = len(kept) - 1
-        while names is not None and last > 0 and _PANDAS_INDEX.fullmatch(names[last]):
+        while names is not None and last > 0 and is_unnamed_index(names[last]):
             last -= 1
         usual = [name for name in names or () if name.strip().lower() in LABEL_NAMES]
         if names is not None and usual and names[last] not in usual:
@@ -187,7 +195,10 @@ def label_position(
     if not -columns <= position < columns:
         raise InputError(f"{path}: no column {position}: there are {columns}, counted from 0")
     if position % columns not in kept:
-        raise InputError(f"{path}: the label, column {position}, is left out by drop")
+        raise InputError(
+            f"{path}: the label, column {position}, is left out by drop, or is the index of "
+            "pandas; give the name of the label"
+        )
     return position % columns
 
 
@@ -217,9 +228,19 @@ def match_names(path: str, names: Sequence[str], wanted: Sequence[str]) -> list[
     if missing:
         raise InputError(
             f"{path}: lacks {len(missing)} of the {len(wanted)} features of the training data: "
-            f"{listed(missing)}; it has: {listed(names)}"
+            f"{listed(missing)}; it has: {listed(names)}{_hint_for_names(wanted, place)}"
         )
     return [place[name] for name in wanted]
+
+
+def _hint_for_names(wanted: Sequence[str], names: Collection[str]) -> str:
+    """Return that names of columns differ by their case or blanks alone; "" where they do not."""
+    alike = {"".join(name.split()).casefold(): name for name in names}
+    for name in wanted:
+        other = alike.get("".join(name.split()).casefold())
+        if name not in names and other is not None:
+            return f"; rename {other!r} to {name!r}, and others alike"
+    return ""
 
 
 def refuse_repeats(path: str, names: Sequence[str]) -> None:

@@ -61,6 +61,15 @@ def known_encoding(given: str | None) -> str:
     return name
 
 
+def is_utf8(head: bytes) -> bool:
+    """Return whether the beginning of a text is UTF-8; its last character may be cut."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def shown_encoding(codec: str) -> str:
     """Return the name of an encoding for users, as `find_encoding` accepts it."""
     return codec.removesuffix("-sig")

@@ -10,9 +10,8 @@ from typing import Any
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.masking import masked
 from dcsvm_dask.readers.columns import listed
-from dcsvm_dask.readers.encoding import MARKED
 from dcsvm_dask.readers.frame_checks import is_frame
-from dcsvm_dask.readers.open import find_format
+from dcsvm_dask.readers.open import find_format, later_encoding
 from dcsvm_dask.readers.preparing.csv_tables import CsvTable
 from dcsvm_dask.readers.preparing.json_lines import JsonLinesTable
 from dcsvm_dask.readers.preparing.memory_tables import FrameTable, ParquetTable
@@ -101,9 +100,9 @@ def open_kept(
         return KeptColumns(FrameTable(data, "X"), names)
     if not isinstance(data, str | os.PathLike):
         raise InputError("keep is for files and data frames: arrays have no names of columns")
-    path, recorded = os.fspath(data), reading.get("encoding")
-    if encoding is None and recorded not in MARKED:
-        encoding = recorded
+    path = os.fspath(data)
+    if encoding is None:
+        encoding = later_encoding(path, reading.get("encoding"))
     kind = find_format(path, encoding)
     table: RawTable
     if kind == "table":

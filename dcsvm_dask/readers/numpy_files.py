@@ -78,7 +78,10 @@ class NpyStream:
         self._file = file
         self.shape, by_columns, self.dtype = _read_head(file, name)
         if self.dtype.hasobject:
-            raise InputError(f"{name}: has Python objects, which are not loaded; save numbers")
+            raise InputError(
+                f"{name}: has Python objects, which are not loaded; save numbers, or labels as "
+                "strings (y.astype(str))"
+            )
         sizes = all(type(size) is int and size >= 0 for size in self.shape)
         # NumPy counts bytes in 64 bits, also for empty arrays.
         sizes = sizes and math.prod(max(1, s) for s in self.shape) * self.dtype.itemsize < 2**62

@@ -6,14 +6,16 @@ import contextlib
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected
-from dcsvm_dask.readers.encoding import decode_head, find_encoding
+from dcsvm_dask.readers.encoding import MARKED, decode_head, find_encoding, is_utf8
 from dcsvm_dask.readers.files import read_head
 from dcsvm_dask.readers.foreign import refuse_foreign_file
 from dcsvm_dask.readers.numpy_files import NpySource, NpzSource, npz_parts
+from dcsvm_dask.readers.pandas_index import index_columns
 from dcsvm_dask.readers.parquet import ParquetSource
 from dcsvm_dask.readers.preparing.cells import empty_words
 from dcsvm_dask.readers.preparing.choices import Choices
@@ -98,6 +100,33 @@ def find_format(path: str, encoding: str | None = None) -> str:
     return "svmlight" if pairs or (rows and _looks_cut(rows[0])) else "table"
 
 
+def later_encoding(path: str, recorded: str | None) -> str | None:
+    """Return the encoding of a later text without a mark: that of the training data.
+
+    Parameters
+    ----------
+    path : str
+        Local path or URL.
+    recorded : str or None
+        Encoding of the training data, where these are text.
+
+    Raises
+    ------
+    InputError
+        If the text is UTF-8 as it seems, and the training data are not: words would be others.
+    """
+    if recorded in (None, "utf-8", *MARKED):  # files in the latter have a mark
+        return None
+    if find_format(path, recorded) in ("table", "jsonl", "svmlight"):
+        head = read_head(path, HEAD_BYTES)
+        if not head.isascii() and find_encoding(head, recorded) == recorded and is_utf8(head):
+            raise InputError(
+                f"{path}: seems to be utf-8, but the training data are {recorded}: give --encoding "
+                f"utf-8, or --encoding {recorded} where it is that (in Python encoding=)"
+            )
+    return recorded
+
+
 def open_source(
     path: str | os.PathLike[str],
     *,
@@ -164,12 +193,18 @@ def open_source(
             raise InputError(f"{text}: {word} cannot be used: its columns have no names")
     if data is not None and kind not in ("npz", "zarr"):
         raise InputError(f"{text}: data names an array of an archive, which this file is not")
+    index: list[str] = []
+    if kind == "parquet" and (expected is None or expected.names is None):
+        named = {*choices.columns, *choices.named, *drop}
+        index = index_columns(text, label=label, named=named)
+        drop = [*drop, *index]
     how: dict[str, Any] = {"label": label, "expected": expected, "labelled": labelled}
     with (
         naming_line_of_label(text, label, encoding) if kind == "table" else contextlib.nullcontext()
     ):
         prepared = _prepared(text, kind, header, encoding, choices, drop=drop, **how)
     if prepared is not None:
+        prepared.reading = replace(prepared.reading, index=tuple(index))
         return prepared
     source: Source
     if kind == "svmlight":
@@ -193,6 +228,7 @@ def open_source(
         source = NpzSource(text, part=part, label=label, n_features=n_features, data=data)
     elif kind == "parquet":
         source = ParquetSource(text, label=label, expected=expected, labelled=labelled, drop=drop)
+        source.reading = replace(source.reading, index=tuple(index))
     else:
         source = ZarrSource(text, part=part, label=label, n_features=n_features, data=data)
     if n_features is not None and source.n_features != n_features:
@@ -217,9 +253,7 @@ def _prepared(
         return PreparedSource(JsonLinesTable(path, encoding=encoding), choices=choices, **how)
     if kind == "parquet" and (must or not is_plain_parquet(path, **words)):
         return PreparedSource(ParquetTable(path), choices=choices, **how)
-    if kind == "table" and (
-        must or (expected is None and not is_plain_text(path, header, encoding, **words))
-    ):
+    if kind == "table" and (must or not is_plain_text(path, header, encoding, **words)):
         decimal, known, empty = choices.decimal, None, empty_words(choices.missing_words)
         if later is not None:
             decimal, known = later.decimal, later.inputs if later.has_names else None

@@ -117,7 +117,7 @@ class ParquetSource:
         elif not is_number(kind):
             raise InputError(
                 f"{self.name}: labels of type {kind} are not supported ({name!r}); write them as "
-                "numbers or words"
+                "numbers, such as the days since a day of your choice, or words"
             )
 
     def _labels(self, column: Any, start: int) -> NDArray[Any]:

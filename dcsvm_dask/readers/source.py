@@ -44,6 +44,8 @@ class Reading:
     """Encoding of text."""
     array: str | None = None
     """Name of the array of rows in an archive, where it was given."""
+    index: tuple[str, ...] = ()
+    """Columns of a Parquet file that hold the index of pandas, and are left out."""
 
 
 ARCHIVES = ("NumPy archive", "Zarr group")
@@ -76,6 +78,11 @@ class Source(Protocol):
 
     def blocks(self) -> Iterator[Block]:
         """Yield the blocks in order, each about `BLOCK_BYTES`."""
+
+
+def is_delimited(source: Any) -> bool:
+    """Return whether a source is delimited text, whose numbers may be written with signs."""
+    return getattr(source, "reading", Reading("source")).separator is not None
 
 
 class ArraySource:

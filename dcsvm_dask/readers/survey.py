@@ -21,6 +21,8 @@ MOST_COLUMNS = 4096
 RANGED = 1024
 """Most features whose ranges are stored; wider tables have no column that anyone knows by name."""
 
+_TILE = 1024
+"""Rows that are looked at together, so that they stay in the cache."""
 _UNNAMED = re.compile(r"\s*|Unnamed: \d+|__index_level_\d+__", re.IGNORECASE)
 """Names of index columns written by pandas and pyarrow."""
 
@@ -119,9 +121,12 @@ class Survey:
         """Note which features have whole numbers, and which have others."""
         self._kinds = _widened(self._kinds, rows.shape[1])
         for part in (rows[:64], rows):
-            for j in np.flatnonzero(~self._kinds.all(axis=0)).tolist():
-                whole = part[:, j] == np.floor(part[:, j])
-                self._kinds[:, j] |= (whole.any(), not whole.all())
+            left = np.flatnonzero(~self._kinds.all(axis=0))
+            for start in range(0, len(part) if left.size else 0, _TILE):
+                tile = part[start : start + _TILE]
+                tile = tile[:, left] if left.size < tile.shape[1] else tile
+                whole = tile == np.floor(tile)
+                self._kinds[:, left] |= (whole.any(axis=0), ~whole.all(axis=0))
 
     def _numbered(self) -> set[int]:
         assert self._possible is not None

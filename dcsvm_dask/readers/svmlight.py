@@ -24,7 +24,8 @@ from dcsvm_dask.readers.preparing.cells import hint_for_dash
 from dcsvm_dask.readers.source import SVMLIGHT, Block, Reading
 
 _SAYS = {
-    parse.BAD_LABEL: "the label is not a number: {word}; number the classes in this format",
+    parse.BAD_LABEL: "the label is not a number: {word}; number the classes in this "
+    "format, and write 0 where one is not known",
     parse.BAD_PAIR: "index:value was expected, got {word}",
     parse.BAD_INDEX: "the index is not in 0..2147483646: {word}",
     parse.BAD_VALUE: "the value is not a number: {word}",

@@ -24,7 +24,13 @@ from dcsvm_dask.readers.extra_lines import hint_for_units, tail_of
 from dcsvm_dask.readers.files import count_lines, read_top, text_blocks, word_at
 from dcsvm_dask.readers.lines import line_of_row
 from dcsvm_dask.readers.minus import with_minus_signs
-from dcsvm_dask.readers.preparing.cells import MISSING_WORDS, WHOLE, hint_for_dash, hint_for_words
+from dcsvm_dask.readers.preparing.cells import (
+    MISSING_WORDS,
+    WHOLE,
+    hint_for_dash,
+    hint_for_sign,
+    hint_for_words,
+)
 from dcsvm_dask.readers.preparing.encoders import hint_for_mark
 from dcsvm_dask.readers.source import FILL_IN, NO_LABEL_REMEDY, Block, Reading
 from dcsvm_dask.readers.table_head import read_table_head
@@ -41,7 +47,7 @@ _SAYS = {
     parse.MISSING: f"{{column}} is empty; {FILL_IN}",
     parse.NOT_A_NUMBER: "{column} is not a number: {word}",
     parse.NOT_FINITE: "{column} is NaN, infinite or too large for float32: {word}",
-    parse.OPEN_QUOTE: "{column} has an unclosed quotation mark",
+    parse.OPEN_QUOTE: "{column} has an unclosed quotation mark; within a cell it is doubled",
     parse.NO_LABEL: f"{{column}}, the label, is empty; {NO_LABEL_REMEDY}",
 }
 
@@ -219,7 +225,7 @@ class TableSource:
             problem += hint_for_words([word.strip()])
         problem += hint_for_dash(word.strip())
         if status == parse.NOT_A_NUMBER and self._is_later:
-            problem += hint_for_mark(repr(word.strip()), ".")
+            problem += hint_for_mark(repr(word.strip()), ".") or hint_for_sign(word.strip())
         is_first = head.names is not None and at == head.skip_lines + 1
         if status == parse.NOT_A_NUMBER and is_first and not is_missing:
             problem += hint_for_units(word, f"line {at}")

@@ -17,7 +17,13 @@ from dcsvm_dask.readers.preparing.cells import (
     sign_problem,
     with_sign,
 )
+from dcsvm_dask.readers.preparing.dates import DATE_FORMATS, are_dates
 from dcsvm_dask.tasks.units import MOST_TARGET
+
+_DATE = (
+    ", a date; regression learns numbers: write it as one, such as the days or years since a day "
+    "of your choice"
+)
 
 
 class TargetTable:
@@ -34,6 +40,8 @@ class TargetTable:
     form : str, optional
         The form of the training targets, for later rows: the sign of a currency or per cent that
         all of them have, "" without any, with `PARENTHESES` after it where some are in these.
+    is_text : bool, default False
+        Whether targets that come as numbers are written in a text, thus without a sign.
 
     Attributes
     ----------
@@ -45,9 +53,15 @@ class TargetTable:
     """Of the arrays that `add` returns."""
 
     def __init__(
-        self, name: str, first_row: int = 0, *, decimal: str = ".", form: str | None = None
+        self,
+        name: str,
+        first_row: int = 0,
+        *,
+        decimal: str = ".",
+        form: str | None = None,
+        is_text: bool = False,
     ) -> None:
-        self.name, self.has_comma = name, False
+        self.name, self.has_comma, self._is_text = name, False, is_text
         self.n_rows = first_row
         self._decimal, self._is_later = decimal, form is not None
         self._sign = None if form is None else form.removesuffix(PARENTHESES)
@@ -109,9 +123,12 @@ class TargetTable:
 
     def _numbers(self, given: NDArray[Any]) -> NDArray[np.float64]:
         if given.dtype.kind in "biuf":
+            if self._is_text and self._is_later:
+                self._note_sign("")
             return given.astype(np.float64)
         if given.dtype.kind not in "UO":
-            raise InputError(f"{self.name}: targets of type {given.dtype} are not numbers")
+            what = _DATE if given.dtype.kind == "M" else " are not numbers"
+            raise InputError(f"{self.name}: targets of type {given.dtype}{what}")
         words = [word.strip() if isinstance(word, str) else word for word in given.tolist()]
         if self._decimal == ".":
             found = [_number(word) for word in words]
@@ -132,6 +149,8 @@ class TargetTable:
         if wrong.any():
             k = int(np.argmax(np.append(wrong, False)[codes]))
             word = given[k : k + 1].tolist()[0]
+            if any(are_dates(pa.array([str(word)]), form).all() for form in DATE_FORMATS):
+                raise RowError(self.name, self.n_rows + k, f" has the target {word!r:.40}{_DATE}")
             raise RowError(
                 self.name,
                 self.n_rows + k,

@@ -91,8 +91,9 @@ class Announcer:
                 self.say(text)
 
     def say(self, text: str, *, doing: bool = False) -> None:
-        """Report a sentence; `doing` marks the present activity of the process, until the next
-        report.
+        """Report a sentence.
+
+        `doing` marks the present activity of the process, until the next report.
         """
         self.send({"kind": "said", "text": masked(text), "doing": doing})
         self.drain()

@@ -137,9 +137,7 @@ def tidy(run: RunFolder, stage: Stage) -> None:
 
 
 def keeps(stage: Stage, *kept: Keep) -> bool:
-    """Return whether a stage has arrays, besides those of the commit, with one of some
-    lifetimes.
-    """
+    """Return whether arrays of a stage, besides the commit's, have one of some lifetimes."""
     nodes = (node for layer in stage.layers if layer.keep in kept for node in layer.nodes)
     return any(node.name != COMMIT for node in nodes)
 

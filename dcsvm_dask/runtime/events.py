@@ -181,8 +181,9 @@ class WorkerSilent(Event):
 
 @dataclass(frozen=True, slots=True)
 class OtherVersions(Event):
-    """A process has other versions than the run was begun with; reported once for each set of
-    versions.
+    """A process has other versions than the run was begun with.
+
+    Reported once for each set of versions.
     """
 
     worker: str

@@ -51,9 +51,7 @@ class Executor(Protocol):
         """Raise an `InputError` if a worker does not see a run or its data."""
 
     def expect(self, check_room: Callable[[Share], None]) -> None:
-        """Set the check of the memory of workers that come later; it raises if they have too
-        little.
-        """
+        """Set the check of later workers, which raises if they have too little memory."""
 
     def run(self, run: RunFolder, graph: Graph, check: Callable[[], None]) -> None:
         """Run the stages of a graph that are not committed.

@@ -42,7 +42,7 @@ class LoopsHere:
             members = tasks.fetch(rule, rows, held, memory)
             solved = tasks.solve(rule, memory, members, threads=threads)
             held = tasks.advance(rule, rows, held, solved, threads=threads)
-            report(tasks.tell(rule, solved))
+            report(tasks.progress(rule, solved))
             if time.monotonic() > due:  # after a step, so that every stage comes nearer
                 break
         return gathered([held], solved.memory)

@@ -87,7 +87,7 @@ class LoopsOnCluster:
                 wanted = [
                     *chain.standing(last),
                     *(chain.solved(k) for k in range(step + 1, last + 1)),
-                    chain.key("tell", last),
+                    chain.key("progress", last),
                 ]
                 # The shares before are not needed by name any more; solved steps are, in case that
                 # a worker is lost whose shares are made again from the last commit.
@@ -95,7 +95,7 @@ class LoopsOnCluster:
                 futures |= self._submit(graph, wanted)
                 _release({key: futures.pop(key) for key in before})
                 step = last
-                progress = self._wait(futures[chain.key("tell", step)])
+                progress = self._wait(futures[chain.key("progress", step)])
                 report(progress)
                 if progress["is_done"] or time.monotonic() > due:
                     break
@@ -215,7 +215,7 @@ class _Chain:
             ]
             add(self.solved(k), tasks.solve, memory, *members)
             self._add_advance(graph, k)
-        add(self.key("tell", step + count), tasks.tell, TaskRef(self.solved(step + count)))
+        add(self.key("progress", step + count), tasks.progress, TaskRef(self.solved(step + count)))
         return graph
 
     def _add_advance(self, graph: dict[Key, Task], k: int) -> None:

@@ -119,6 +119,6 @@ def advance(
     return Held(shares, together, seconds, with_it)
 
 
-def tell(rule: Rule, solved: Solved) -> Record:
+def progress(rule: Rule, solved: Solved) -> Record:
     """Return the numbers of progress, with ``is_done``."""
-    return {**rule.tell(solved.memory), "is_done": bool(solved.memory.is_done)}
+    return {**rule.progress(solved.memory), "is_done": bool(solved.memory.is_done)}

@@ -80,8 +80,9 @@ class OnCluster:
         log_event(self._client, message)
 
     def refuse_blind(self, run_url: str, data_url: str) -> None:
-        """Raise an `InputError` if one of the present workers, or else the next one, does not see
-        both.
+        """Raise an `InputError` if a worker does not see both the run and the data.
+
+        All present workers are asked; without any, the next one.
         """
         workers = list(workers_of(self._client))
         if workers:
@@ -128,6 +129,16 @@ class OnCluster:
             If a step fails, or the scheduler is gone.
         """
         self._run, self._check = run, check
+        try:
+            self._carry(run, graph, check)
+        except DcsvmError:
+            raise
+        except Exception as error:  # whatever was asked of it in the meantime
+            if self._client.status == "closed":
+                raise self._gone() from error
+            raise
+
+    def _carry(self, run: RunFolder, graph: Graph, check: Callable[[], None]) -> None:
         for loops, stages in groupby(graph, key=lambda stage: stage.loop is not None):
             if loops:
                 for stage in stages:
@@ -168,11 +179,7 @@ class OnCluster:
         try:
             error = self._wait(future, check)
         except CancelledError as lost:
-            raise RunError(
-                f"the Dask scheduler of {self.description} is gone or has dropped the run's tasks; "
-                "what was committed stays: resume the run on the scheduler that takes its place "
-                "(--scheduler, or client=)"
-            ) from lost
+            raise self._gone() from lost
         if error is None:
             found = future.result()
             if isinstance(found, InfeasibleError):
@@ -186,6 +193,16 @@ class OnCluster:
         last = getattr(error, "last_worker", None)
         why = "" if last is None else self._watch.why(last.address)
         raise tasks_failed(error, why) from error
+
+    def _gone(self) -> RunError:
+        closed = self._client.status == "closed"
+        what = "the client" if closed else f"the Dask scheduler of {self.description}"
+        how = "was closed" if closed else "is gone or has dropped the run's tasks"
+        place = "with another client" if closed else "on the scheduler that takes its place"
+        return RunError(
+            f"{what} {how}; what was committed stays: resume the run {place} (--scheduler, or "
+            "client=)"
+        )
 
     def forget(self) -> None:
         """Let go of the rows of loops."""

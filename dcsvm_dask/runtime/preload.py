@@ -18,8 +18,9 @@ MODULE = "dcsvm_dask.runtime.preload"
 
 
 def dask_setup(nanny: Any) -> None:
-    """Set the environment of a nanny's processes and report their exits; Dask calls this
-    function.
+    """Set the environment of a nanny's processes and report their exits.
+
+    Dask calls this function.
     """
     limit = nanny.memory_manager.memory_limit
     found = allocation(int(limit)) if limit else {}

@@ -93,8 +93,9 @@ def check_room(
     *,
     begun: bool = False,
 ) -> None:
-    """Raise an error if a run does not fit the disk or the workers' memory, before anything is
-    written.
+    """Raise an error if a run does not fit the disk or the workers' memory.
+
+    It is called before anything is written.
 
     Parameters
     ----------

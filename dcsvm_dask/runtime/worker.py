@@ -53,8 +53,9 @@ def send_away(worker: Any) -> None:
 
 
 class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
-    """Worker plugin that sets one BLAS thread and compiles the numerics; local workers ignore
-    Ctrl-C.
+    """Worker plugin that sets one BLAS thread and compiles the numerics.
+
+    Local workers also ignore Ctrl-C.
 
     Only workers that the run's tasks may use are prepared; see `Placement`.
 

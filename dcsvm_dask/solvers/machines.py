@@ -94,7 +94,7 @@ class Machine:
         if self.negative is None:
             return np.full(len(codes), self.positive)
         first, last = sorted((self.positive, self.negative))
-        return np.where(codes == first, last - 1, first)
+        return _places_of_pair(codes, first, last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +131,13 @@ def places_of(machines: Sequence[Machine], number: Index, codes: NDArray[np.inte
     positive = np.array([one.positive for one in machines])
     negative = np.array([-1 if one.negative is None else one.negative for one in machines])
     first, last = np.minimum(positive, negative), np.maximum(positive, negative)
-    pairs = np.where(codes == first[number], last[number] - 1, first[number])
-    return np.asarray(np.where(first[number] < 0, positive[number], pairs))
+    pairs = _places_of_pair(codes, first[number], last[number])
+    return np.where(first[number] < 0, positive[number], pairs)
+
+
+def _places_of_pair(codes: NDArray[np.integer], first: ArrayLike, last: ArrayLike) -> Index:
+    """Return `Machine.place` of rows of pairs, whose classes are `first` and, above it, `last`."""
+    return np.where(codes == first, np.subtract(last, 1), first)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +25,7 @@ from dcsvm_dask.solvers.machines import (
 )
 from dcsvm_dask.solvers.matrix_memory import MatrixMemory
 from dcsvm_dask.solvers.on_demand import SHARED_FEATURES, solve_on_demand, suits
+from dcsvm_dask.solvers.pairs_on_demand import solve_pairs_on_demand, suitable
 from dcsvm_dask.solvers.small_pairs import PAIR_ROWS, solve_small_pairs
 from dcsvm_dask.solvers.solution import Solution
 from dcsvm_dask.solvers.whole import INEXACT_UP_TO, SMALL, solve_whole
@@ -59,8 +60,8 @@ def solve_machines(
     """Solve SVMs over the same rows, side by side; see `solve_whole`.
 
     Pairs of classes of up to 3,072 rows share the kernel values within classes, unless few kernel
-    rows are enough for them (`solve_on_demand`); SVMs of all rows, if these are up to 2,048, share
-    one kernel matrix.
+    rows are enough for them (`solve_pairs_on_demand`); SVMs of all rows, if these are up to 2,048,
+    share one kernel matrix.
 
     Parameters
     ----------
@@ -100,12 +101,15 @@ def solve_machines(
     bounds = np.broadcast_to(np.asarray(C, np.float64), X.shape[0])
     pairs = [one.pair for one in machines if one.pair is not None]
     solved: dict[tuple[int, int], tuple[Index, Solution]] = {}
+    tried: list[tuple[int, int]] = []
     from_zero = equality and alpha is None and max_iter is None and inner in ("auto", "smo")
     if from_zero and callback is None and not task.squared:
+        few: dict[str, Any] = {"tol": tol, "threads": threads}
+        tried = suitable(X, codes, pairs)
+        solved = solve_pairs_on_demand(kernel, X, codes, bounds, tried, **few)
+        pairs = [pair for pair in pairs if pair not in solved]
         most = max(most_shared, 8.0 * PAIR_ROWS**2)  # as much as one pair would take by itself
-        solved = solve_small_pairs(
-            kernel, X, codes, bounds, pairs, tol=tol, most=most, threads=threads
-        )
+        solved |= solve_small_pairs(kernel, X, codes, bounds, pairs, most=most, **few)
         pairs = [pair for pair in pairs if pair not in solved]
     rows = _most_rows(machines, np.bincount(codes).tolist())
     shared = ClassBlocks.of(kernel, X, codes, pairs, most_shared)
@@ -122,7 +126,7 @@ def solve_machines(
         whole=_whole_matrix(kernel, X, machines, threads),
         alpha=alpha,
         blocks=blocks,
-        few_rows=from_zero,
+        few_rows={one.pair for one in machines if from_zero} - set(tried),
         how={
             "equality": equality,
             "tol": tol,
@@ -187,8 +191,8 @@ class _SharedProblem:
     """Kernel matrix of all rows, where an SVM has these and they are few."""
     alpha: Vector | None
     blocks: NDArray[np.integer] | None
-    few_rows: bool
-    """Whether `solve_on_demand` may be tried where it suits."""
+    few_rows: Set[tuple[int, int] | None]
+    """Pairs for which `solve_on_demand` may be tried where it suits."""
     how: dict[str, Any]
     """Options of `solve_whole`."""
 
@@ -204,7 +208,7 @@ class _SharedProblem:
         if decision is not None:
             return SolvedMachine(machine, rows, unsolved(dual, decision))
         solution = None
-        if pair is not None and self.few_rows and suits(self.X, dual, SHARED_FEATURES):
+        if pair in self.few_rows and pair is not None and suits(self.X, dual, SHARED_FEATURES):
             solution = self._by_few_rows(machine, rows, dual)
         if solution is None:
             with self._matrix(pair, rows) as K:

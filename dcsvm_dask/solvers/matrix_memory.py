@@ -12,7 +12,7 @@ Memory: TypeAlias = NDArray[Any]
 
 
 class MatrixMemory:
-    """Memory of matrices that SVMs take in turn: what one has let go the next one writes into.
+    """Memory of kernel matrices that SVMs use in turn: each writes over that of an earlier one.
 
     A system hands out new memory page by page, which for hundreds of megabytes takes up to as long
     as their kernel values. Pages that no matrix has reached take no memory.
@@ -40,7 +40,7 @@ class MatrixMemory:
             return self._free.pop() if self._free else np.empty(self.rows**2, self.dtype)
 
     def give_back(self, memory: Memory) -> None:
-        """Let the next one have what was taken.
+        """Make memory available to the next `take`.
 
         Parameters
         ----------
@@ -51,7 +51,7 @@ class MatrixMemory:
             self._free.append(memory)
 
     def release(self) -> None:
-        """Let the system have the memory that nobody has taken; who takes some gets new one."""
+        """Free the memory that is not taken; `take` allocates anew."""
         with self._lock:
             self._free.clear()
 
@@ -70,7 +70,7 @@ def room_for_float64(memory: Memory, rows: int) -> Memory | None:
 
 
 class Scratch:
-    """Memory for one thing after the other, each of which is gone when the next one comes."""
+    """Memory that is used again: each request invalidates what the last one returned."""
 
     def __init__(self) -> None:
         self._bytes = np.empty(0, np.uint8)
@@ -85,6 +85,6 @@ class Scratch:
         """
         needed = size * np.dtype(dtype).itemsize
         if self._bytes.size < needed:
-            self._bytes = np.empty(0, np.uint8)  # before more is asked for
+            self._bytes = np.empty(0, np.uint8)  # freed before more is allocated
             self._bytes = np.empty(needed, np.uint8)
         return self._bytes[:needed].view(dtype)

@@ -1,6 +1,7 @@
 """Problems whose variables have given sums: one-class SVM, nu-SVC, nu-SVR.
 
-Up to `SMALL` rows they are solved with the kernel matrix in memory. Of more rows a random subset
+The one-class SVM of a small nu is solved by few kernel rows (`solve_few_outliers`). Else, up to
+`SMALL` rows, they are solved with the kernel matrix in memory. Of more rows a random subset
 is solved first, and from its solution a larger one: by the decision values that the last leads to
 expect, rows get variables with the sums that are asked for, those first at which the objective
 falls most. Given blocks of neighbours, the SVMs of these, each with its share of the sums, are
@@ -29,6 +30,7 @@ from dcsvm_dask.kernels import (
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.decomposition import solve_decomposition
 from dcsvm_dask.solvers.divide import NEGLIGIBLE, estimated_objective
+from dcsvm_dask.solvers.few_outliers import solve_few_outliers
 from dcsvm_dask.solvers.inner.solve import solve_inner
 from dcsvm_dask.solvers.optimality import bias_and_size_multiplier, violation
 from dcsvm_dask.solvers.solution import Solution
@@ -122,12 +124,26 @@ def solve_nu(
     values = 0
     X = stored_for_speed(X) if K is None else X
     order: Index | None = None
+    by_steps = K is None and beta is None and max_iter is None and inner in ("auto", "smo")
+    if by_steps and task.size(C) is None:
+        dual = task.dual(targets, C)
+        few, values = solve_few_outliers(
+            *(kernel, X, dual, task.total(C)),
+            most_bytes=4.0 * working_size**2,
+            tol=tol,
+            inner=inner,
+            threads=threads,
+            callback=callback,
+        )
+        if few is not None:
+            return _decided(few, dual, task, C, values)
     if K is None and len(targets) <= SMALL:
         if task.has_classes:  # as solvers have them, who otherwise copy the matrix
             order = np.argsort(targets, kind="stable")
             X, targets, C = X[order], targets[order], C[order]
             beta = None if beta is None else beta[order]
-        K, values = counted_kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
+        K, more = counted_kernel_matrix(kernel, X, dtype=np.float64, threads=threads)
+        values += more
     if K is not None:
         how: dict[str, Any] = {"tol": tol, "inner": inner, "max_iter": max_iter}
         how["callback"] = callback
@@ -140,7 +156,7 @@ def solve_nu(
     limits = tol, working_size, inner, max_iter, seed, threads
     work = _Large(kernel, X, dual, C, task, *limits, callback)
     start = work.start(blocks) if beta is None else work.brought(beta)
-    return _decided(work.solve(start), dual, task, C, work.values, classes)
+    return _decided(work.solve(start), dual, task, C, values + work.values, classes)
 
 
 def solve_nu_matrix(

@@ -8,6 +8,7 @@ would have ten or a hundred times as many values.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,9 @@ SHARED_FEATURES = 32
 LOOKS: tuple[tuple[float, float], ...] = ((1 / 32, 0.93), (1 / 16, 0.5), (1 / 8, 0.25))
 """When such a share of the rows has been asked for, at most such a share of them may still violate:
 where noise makes support vectors of many, nearly all do."""
+LATER_UP_TO, LATER = 2048, ((1 / 8, 0.55),)
+"""Up to so many rows of classes, whose matrix is soon there, only this look ends it: where they
+overlap and yet need few rows, most violate before."""
 FIRST_LOOK = 64
 """Of fewer rows nothing can be said."""
 MOST_ASKED, MOST_VALUES = 1 / 3, 2_600_000
@@ -134,29 +138,66 @@ def solve_on_demand(
     """
     n = len(dual)
     last = _most_rows(n)
-    problem = QuadraticProgram.of(n, dual, None, None, True)
-    dual, part = problem.dual, AskedMatrix(KernelRows(kernel, X, last + MOST_FREE))
-    rows = part.rows
+    rows = KernelRows(kernel, X, last + MOST_FREE)
+    how: dict[str, Any] = {"tol": tol, "inner": inner, "callback": callback}
+    found = solve_by_rows(rows, dual, np.zeros(n), _looks(dual, last), **how)
+    if exact and found is not None:
+        found = finished(AskedMatrix(rows), dual, found, equality=True)
+    return found, len(rows) * n
+
+
+def solve_by_rows(
+    rows: KernelRows,
+    dual: Dual,
+    start: Vector,
+    looks: list[tuple[int, float]],
+    *,
+    tol: float = 1e-3,
+    inner: str = "auto",
+    callback: Callable[[int, float], object] | None = None,
+) -> Solution | None:
+    """Solve a dual problem with an equality from a start, by rows that are asked for.
+
+    Parameters
+    ----------
+    rows : KernelRows
+        Those of variables of the start that are not zero are there.
+    dual, tol, inner, callback
+        As for `solve_on_demand`.
+    start : ndarray, shape (n,), float64
+        Within the bounds.
+    looks : list of (int, float)
+        So many rows may be there, where at most such a share of all variables violates; of the last
+        one none may.
+
+    Returns
+    -------
+    Solution or None
+        None as of `solve_on_demand`.
+    """
+    n, last = len(dual), looks[-1][0]
+    problem = QuadraticProgram.of(n, dual, start, None, True)
+    dual, part = problem.dual, AskedMatrix(rows)
     active = ActiveSet(rows.K, curvatures(rows.diagonal, pairs=True), problem)
-    beta, F = np.zeros(n), dual.p.copy()
+    beta, F = problem.start.copy(), dual.p + part.times(problem.start)
     steps, work, idle, going = 0, MOST_WORK * n**2, 0, True
-    looks = iter(_looks(n, last))
-    most, may_violate = next(looks)
+    stages = iter(looks)
+    most, may_violate = next(stages)
     violation, shift = problem.violation(beta, F)
     while violation > tol and going:
         before, known = beta.copy(), len(rows)
         active.begin(beta, F, shift, np.inf, 0)
         taken, _ = active.advance(_AIM * tol, n, rows.for_steps(most))
         if not np.isfinite(active.G).all():
-            return None, len(rows) * n
+            return None
         active.store(beta)
         steps += taken
         if len(rows) >= most:
             now = F + part.times(beta - before)
             if problem.violation(beta, now)[0] > tol:
                 if most == last or _violating(problem, beta, now, tol) > may_violate * n:
-                    return None, len(rows) * n
-                most, may_violate = next(looks)
+                    return None
+                most, may_violate = next(stages)
         some, K = part.own()
         own = solve_inner(
             K,
@@ -178,13 +219,10 @@ def solve_on_demand(
         idle = 0 if violation < best or len(rows) > known else idle + 1
         going = callback is None or not callback(steps, violation)
         if going and (idle >= _IDLE or not own.converged):
-            return None, len(rows) * n
+            return None
     if not going:
         F = dual.p + part.times(beta)
-    found = problem.solution(beta, F, dual.p, steps, tol)
-    if exact:
-        found = finished(part, dual, found, equality=True)
-    return found, len(rows) * n
+    return problem.solution(beta, F, dual.p, steps, tol)
 
 
 def bytes_needed(n: int) -> int:
@@ -232,9 +270,12 @@ class AskedMatrix:
         return product
 
 
-def _looks(n: int, last: int) -> list[tuple[int, float]]:
+def _looks(dual: Dual, last: int) -> list[tuple[int, float]]:
     """Return after how many rows to look, and which share may violate; none at the last one."""
+    n = len(dual)
     early = LOOKS if n * LOOKS[0][0] >= FIRST_LOOK else LOOKS[1:]
+    if n <= LATER_UP_TO and dual.epsilon is None:
+        early = LATER
     found = {max(FIRST_LOOK, int(share * n)): violating for share, violating in early}
     return [one for one in found.items() if one[0] < last] + [(last, 0.0)]
 

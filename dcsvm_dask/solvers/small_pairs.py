@@ -1,32 +1,34 @@
-"""SVMs of pairs of classes of a few rows each, on one kernel matrix of all of their rows.
-
-Of tens of classes there are hundreds of pairs, of hundreds ten thousands, of which each is solved
-in microseconds: what a solver of larger problems prepares for each of them would take longer.
-"""
+"""C-SVCs and nu-SVCs of pairs of classes of a few rows each, on one kernel matrix of these rows."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Kernel, Rows, kernel_matrix
-from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.solvers.matrix_memory import MatrixMemory
-from dcsvm_dask.solvers.pair_loops import ascending, solve_pairs
+from dcsvm_dask.solvers.nu import NuSolution
+from dcsvm_dask.solvers.nu_pair_loops import class_means, solve_nu_pairs
+from dcsvm_dask.solvers.pair_loops import solve_pairs
+from dcsvm_dask.solvers.pair_variables import (
+    LARGEST,
+    Pair,
+    PairVariables,
+    Solved,
+    Written,
+    of_few_rows,
+)
 from dcsvm_dask.solvers.solution import Solution
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
-Pair = tuple[int, int]
 
 PAIR_ROWS = 640
 """Rows of such a pair, at most."""
-LARGEST = 1e18
-"""Kernel values of rows with themselves are below this, whose square float32 still holds."""
-AT_A_TIME = 8
-"""Pairs that a thread solves before it looks for others."""
-# Seconds: what takes less is done sooner by one thread.
-_JOIN_AFTER = 0.001
 
 
 def solve_small_pairs(
@@ -39,7 +41,7 @@ def solve_small_pairs(
     tol: float = 1e-3,
     most: float = 2.0**28,
     threads: int = 1,
-) -> dict[Pair, tuple[Index, Solution]]:
+) -> Solved:
     """Solve the C-SVCs, with a bias, of those pairs of classes that have a few rows each.
 
     Sequential minimal optimisation by pairs of the second order (Fan, Chen, Lin, JMLR 6, 2005,
@@ -69,47 +71,113 @@ def solve_small_pairs(
         The rows, ascending, and the solution of each pair that was solved: pairs of larger classes,
         or of a class without rows, are missing, and such as are not solved in a number of steps.
     """
-    count = np.bincount(codes, minlength=1 + max((max(pair) for pair in pairs), default=0))
-    each = count.tolist()
-    chosen = [(a, b) for a, b in pairs if each[a] and each[b] and each[a] + each[b] <= PAIR_ROWS]
-    taken = np.zeros(len(count), dtype=np.bool_)
-    taken[[c for pair in chosen for c in pair]] = True
-    rows = np.flatnonzero(taken[codes])
-    if not chosen or 8.0 * len(rows) ** 2 > most:
-        return {}
-    rows = rows[np.argsort(codes[rows], kind="stable")]  # class after class
-    K = kernel_matrix(kernel, X[rows], dtype=np.float64, threads=threads)
-    if not K.diagonal().max() < LARGEST:
-        return {}
-    start = np.searchsorted(codes[rows], np.arange(len(count) + 1))
-    bounds, of_pairs = C[rows], np.array(chosen, dtype=np.int64)
-    sizes = count[of_pairs].sum(axis=1)
-    end = np.cumsum(sizes)
-    beta, F = np.zeros(end[-1]), np.zeros(end[-1])
-    steps, states = np.zeros(len(chosen), np.int64), np.zeros((len(chosen), 2))
-    memory = MatrixMemory(int(sizes.max()))
+    problem = _problem(kernel, X, codes, C, pairs, most, threads)
+    return {} if problem is None else problem.solve(solve_pairs, threads, tol).c_svcs(tol)
 
-    def solve(first: int) -> None:
-        some = slice(first, first + AT_A_TIME)
-        begin = int(end[first - 1]) if first else 0
-        copy = memory.take()
-        solve_pairs(
-            *(K, bounds, start, of_pairs[some], tol, copy),
-            *(beta[begin:], F[begin:], steps[some], states[some]),
-        )
-        memory.give_back(copy)
 
-    for_each(solve, range(0, len(chosen), AT_A_TIME), threads, after=_JOIN_AFTER)
-    own, place, y = np.empty(end[-1], np.int64), np.empty(end[-1], np.int64), np.empty(end[-1])
-    ascending(rows, start, of_pairs, own, place, y)
-    beta, F = beta[place], F[place]
-    found: dict[Pair, tuple[Index, Solution]] = {}
-    for number in np.flatnonzero(states[:, 0] <= tol).tolist():
-        mine = slice(end[number] - sizes[number], end[number])
-        b, f = beta[mine], F[mine]
-        objective = 0.5 * float(b @ (f - y[mine]))
-        violation, bias = states[number].tolist()
-        work = int(steps[number])
-        solution = Solution(b, f, objective, violation, work, converged=True, bias=bias)
-        found[chosen[number]] = own[mine], solution
+def solve_small_nu_pairs(
+    kernel: Kernel,
+    X: Rows,
+    codes: NDArray[np.integer],
+    C: Vector,
+    pairs: list[Pair],
+    nu: float,
+    *,
+    tol: float = 1e-3,
+    most: float = 2.0**28,
+    threads: int = 1,
+) -> dict[Pair, tuple[Index, NuSolution]]:
+    """Solve the nu-SVCs of those pairs of classes that have a few rows each.
+
+    Sequential minimal optimisation by pairs of one class (Chang, Lin, Neural Computation 14, 2002),
+    to the tolerance in float64. It begins at the rows of each class which are nearest to the other
+    class, by the means of both: there most rows are at the bound that they have in the end.
+
+    Parameters
+    ----------
+    kernel, X, codes, C, pairs, tol, most, threads
+        As for `solve_small_pairs`.
+    nu : float
+        In (0, 1]; where the weights of two classes do not allow it, the largest that they do.
+
+    Returns
+    -------
+    dict
+        As of `solve_small_pairs`; pairs that no margin separates are missing, too.
+    """
+    problem = _problem(kernel, X, codes, C, pairs, most, threads)
+    if problem is None:
+        return {}
+    start = problem.variables.start
+    means = np.zeros((len(problem.K), len(start) - 1))
+    class_means(problem.K, problem.bounds, start, means)
+    written = problem.solve(solve_nu_pairs, threads, nu, tol, means, state_size=3)
+    found: dict[Pair, tuple[Index, NuSolution]] = {}
+    for pair, mine, steps, state in zip(
+        written.pairs, written.parts, written.steps, written.states.tolist(), strict=True
+    ):
+        violation, below, above = state
+        rho, bias = 0.5 * (below - above), 0.5 * (below + above)
+        if violation <= tol and rho > 0.0:
+            b, f = written.beta[mine], written.F[mine]
+            objective = 0.5 * float(b @ f) / rho**2
+            solution = Solution(
+                *(b / rho, f / rho, objective, violation, steps), converged=True, bias=bias / rho
+            )
+            found[pair] = written.rows[mine], NuSolution(solution, rho, len(b) ** 2)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """Pairs of classes and the kernel matrix of their rows."""
+
+    variables: PairVariables
+    K: Vector
+    bounds: Vector
+    """Those of the rows."""
+
+    def solve(
+        self, loops: Callable[..., None], threads: int, *options: Any, state_size: int = 2
+    ) -> Written:
+        """Solve the pairs by compiled loops, which a float32 matrix of a pair is there for.
+
+        Parameters
+        ----------
+        loops : callable
+            As `solve_pairs`.
+        threads : int
+        *options
+            What it takes between the pairs and the memory.
+        state_size : int
+            Values of the state of a pair.
+        """
+        memory = MatrixMemory(self.variables.largest)
+
+        def solve(pairs: Index, *written: Vector) -> None:
+            copy = memory.take()
+            loops(self.K, self.bounds, self.variables.start, pairs, *options, copy, *written)
+            memory.give_back(copy)
+
+        return self.variables.solve(solve, threads, state_size=state_size)
+
+
+def _problem(
+    kernel: Kernel,
+    X: Rows,
+    codes: NDArray[np.integer],
+    C: Vector,
+    pairs: list[Pair],
+    most: float,
+    threads: int,
+) -> _Problem | None:
+    """Return the pairs of a few rows; None where there are none, or no matrix for them."""
+    chosen = of_few_rows(codes, pairs, PAIR_ROWS)
+    if not chosen:
+        return None
+    variables = PairVariables(codes, chosen)
+    rows = variables.rows
+    if 8.0 * len(rows) ** 2 > most:
+        return None
+    K = kernel_matrix(kernel, X[rows], dtype=np.float64, threads=threads)
+    return _Problem(variables, K, C[rows]) if K.diagonal().max() < LARGEST else None

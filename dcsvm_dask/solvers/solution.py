@@ -1,4 +1,4 @@
-"""What every solver of a dual quadratic program hands back."""
+"""What every solver of a dual quadratic program returns."""
 
 from __future__ import annotations
 

@@ -104,9 +104,8 @@ class Checksums:
         size, crc = self.keys[self.prefix + key]
         if self.place.is_remote and size <= CACHED_BYTES:
             while len(_cached) >= MOST_CACHED:
-                with contextlib.suppress(
-                    StopIteration, RuntimeError
-                ):  # other threads delete entries, too
+                # Other threads delete entries, too.
+                with contextlib.suppress(StopIteration, RuntimeError):
                     _cached.pop(next(iter(_cached)), None)
             _cached[f"{self.place}/{key}", size, crc] = bytes(data)
 
@@ -173,9 +172,7 @@ class CheckedStore(WrapperStore[Store]):
 
 
 def write_checksums(place: Location, name: str, keys: Keys) -> list[int]:
-    """Write the checksums of a folder as an object in it; return the size and CRC-32 of the
-    object.
-    """
+    """Write the checksums of a folder as an object in it; return its size and CRC-32."""
     data = json.dumps(dict(sorted(keys.items()))).encode()
     (place / name).write_bytes(data)
     return [len(data), zlib.crc32(data)]

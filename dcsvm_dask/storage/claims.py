@@ -153,8 +153,9 @@ def read_claims(place: Location, *, but: str = "") -> list[Claim]:
 
 
 def read_owner(place: Location) -> dict[str, Any] | None:
-    """Return the running owner of a folder; None if there is none. Old heartbeats are not
-    watched.
+    """Return the running owner of a folder; None if there is none.
+
+    Old heartbeats are not watched.
     """
     with contextlib.suppress(InputError, NotADirectoryError):
         for claim in reversed(read_claims(place)):

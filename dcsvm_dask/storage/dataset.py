@@ -223,9 +223,7 @@ class DataSet:
         )
 
     def _contradiction(self, meta: dict[str, Any]) -> str | None:
-        """Return the first invalid or contradictory value of the commit object; None if all are
-        valid.
-        """
+        """Return the first invalid or contradictory value of the commit object; else None."""
         names = self.feature_names
         checks = {
             "n_features": meta["n_features"] == self.n_features,

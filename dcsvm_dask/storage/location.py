@@ -67,8 +67,13 @@ class Location:
         ------
         InputError
             If the path is not valid, the protocol of the URL is not supported, or the place must be
-            `writable` and is a web server's.
+            `writable` and is a web server's, or ``-``, which is standard output elsewhere.
         """
+        if writable and isinstance(place, str) and place == "-":
+            raise InputError(
+                "-: standard output cannot be written to, nor is a file of this name; give the "
+                "name of a file or folder (or ./-)"
+            )
         found = place if isinstance(place, Location) else cls._of(place)
         if writable:
             check_writable(found.url)

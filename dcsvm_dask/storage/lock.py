@@ -180,8 +180,9 @@ class FolderLock:
             raise ownership_loss(self._place, self._what, None)
 
     def _ask(self) -> bool:
-        """Write a claim and return whether it owns the folder; raise an error if a running process
-        does.
+        """Write a claim and return whether it owns the folder.
+
+        Raise an error if a running process owns it.
         """
         before = {claim.name: claim for claim in read_claims(self._place)}
         if (living := self._living(list(before.values()))) is not None:

@@ -98,8 +98,7 @@ class Attempt:
         self._written.append(name)
 
     def commit(self, record: Record) -> bool:
-        """Commit the node, unless another attempt has; return whether this attempt is the committed
-        one.
+        """Commit the node, unless another attempt has; return whether this one is committed.
 
         Raises
         ------

@@ -177,8 +177,9 @@ class RunNodes:
         raise RunError(f"{found.place}/{key}: {why}; delete {again} and resume")
 
     def what_makes_again(self, stage: str, node: str) -> Location:
-        """Return the object or folder to delete to make a node again: a committed stage as a
-        whole.
+        """Return what to delete to make a node again, an object or a folder.
+
+        A committed stage is made again as a whole.
         """
         home = self.stage(stage)
         whole = (home / "commit.json").exists() or "commit" in self._released_here(stage)

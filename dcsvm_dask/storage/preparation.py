@@ -173,9 +173,7 @@ class Preparation:
             raise InputError(f"{place}: damaged: {error!r}") from error
 
     def scales_like(self, data: DataSet, features: list[int] | None = None) -> bool:
-        """Return whether rows of a data set, or some of their features, have the scaling of
-        training rows.
-        """
+        """Return whether rows, or some of their features, have the scaling of training rows."""
         mine, other = self.scaling, data.scaling
         if other is not None and features is not None:
             if other.kind == "unit" and len(features) != data.n_features:
@@ -192,7 +190,9 @@ class Preparation:
         name = label if is_column and isinstance(label, str) else None
         return Expected(self.n_features, self.feature_names, name, position, self.columns)
 
-    def y(self, labels: NDArray[Any], name: str, first_row: int) -> NDArray[Any]:
+    def y(
+        self, labels: NDArray[Any], name: str, first_row: int, *, is_text: bool = False
+    ) -> NDArray[Any]:
         """Return y of a source: the codes of its labels, or its targets.
 
         Parameters
@@ -202,6 +202,8 @@ class Preparation:
             Name of the source, for messages.
         first_row : int
             Number of the first row, for messages.
+        is_text : bool, default False
+            Whether the source is a text, in which numbers may have signs.
 
         Returns
         -------
@@ -219,7 +221,8 @@ class Preparation:
         if not self.has_classes:
             decimal = "." if self.columns is None else self.columns.decimal
             form = str(self.reading.get("target_form") or "")
-            return TargetTable(name, first_row, decimal=decimal, form=form).add(labels)
+            written: dict[str, Any] = {"decimal": decimal, "form": form, "is_text": is_text}
+            return TargetTable(name, first_row, **written).add(labels)
         table = LabelTable(name, first_row)
         codes = table.add(labels)
         ours = [

@@ -1,5 +1,6 @@
-"""A place that records the checksums of objects written below it, so that they are not read
-again.
+"""A place that records the checksums of objects written below it.
+
+So a commit, which lists them, does not read the objects again.
 """
 
 from __future__ import annotations

@@ -118,8 +118,9 @@ class RunFolder(RunNodes):
         return replace(self, owner=replace(self.owner, turn=self.owner.turn + 1))
 
     def carried(self) -> RunFolder:
-        """Return the folder for the process that runs the method, which alone moves superseded
-        records.
+        """Return the folder for the process that runs the method.
+
+        That process alone moves superseded records.
         """
         return replace(self, superseded=read_superseded(self.place))
 
@@ -223,8 +224,9 @@ def refuse_existing(place: Location) -> None:
 
 
 def refuse_foreign(place: Location) -> None:
-    """Raise an error for a folder that is neither empty nor a run, before anything is written
-    there.
+    """Raise an error for a folder that is neither empty nor a run.
+
+    It is called before anything is written there.
 
     Raises
     ------

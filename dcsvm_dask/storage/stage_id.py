@@ -94,9 +94,7 @@ class StageId(str):
 
     @property
     def origin(self) -> StageId:
-        """The stage whose model a score or calibration is about; for other stages the stage
-        itself.
-        """
+        """The stage that a score or calibration is about; for other stages the stage itself."""
         if self.kind in (SCORE, COMMITTEE):
             return self.subject.origin
         return self

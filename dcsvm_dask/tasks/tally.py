@@ -83,7 +83,7 @@ OF_CLASSES: dict[str, Callable[[], Tally]] = {
 
 
 class _WithoutErrors:
-    """Scores whose standard error does not follow from the sums of one set of rows."""
+    """Scores of decision values whose standard error does not follow from sums over rows."""
 
     takes_values: ClassVar[bool] = True
 
@@ -113,8 +113,8 @@ class Residuals(_WithoutErrors):
 
     def of(self, predicted: Vector, truth: Vector, counts: Vector) -> tuple[float, ...]:
         """Return the sums of absolute and squared residuals, of targets and their squares."""
-        far, target = truth - predicted, truth - self.origin
-        terms = (np.abs(far), far**2, target, target**2)
+        residual, target = truth - predicted, truth - self.origin
+        terms = (np.abs(residual), residual**2, target, target**2)
         return tuple(float(counts @ term) for term in terms)
 
     def scores(self, found: Mapping[str, Vector], rows: Vector) -> dict[str, Vector]:
@@ -137,6 +137,7 @@ class Pinball(_WithoutErrors):
     Parameters
     ----------
     quantile : float
+        Share of the targets below the predictions, in (0, 1).
     """
 
     quantile: float
@@ -148,9 +149,9 @@ class Pinball(_WithoutErrors):
 
     def of(self, predicted: Vector, truth: Vector, counts: Vector) -> tuple[float, ...]:
         """Return the sum of losses, and how many targets are below the predictions."""
-        far = truth - predicted
-        loss = np.maximum(self.quantile * far, (self.quantile - 1.0) * far)
-        return float(counts @ loss), float(counts[far < 0.0].sum())
+        residual = truth - predicted
+        loss = np.maximum(self.quantile * residual, (self.quantile - 1.0) * residual)
+        return float(counts @ loss), float(counts[residual < 0.0].sum())
 
     def scores(self, found: Mapping[str, Vector], rows: Vector) -> dict[str, Vector]:
         """Return the mean pinball loss and the coverage."""

@@ -44,9 +44,9 @@ def test_a_table_with_words_becomes_a_model_beside_baselines(
 ) -> None:
     compiled: set[str] = set()
 
-    def noted(parts: Any, told: Any) -> None:
+    def noted(parts: Any, reported: Any) -> None:
         compiled.update(parts)
-        warm_up(parts, told)
+        warm_up(parts, reported)
 
     monkeypatch.setattr(easy_run, "warm_up", noted)
     run = api.easy(bank, tmp_path / "out", label="bought", minutes=1, **HOW)

@@ -48,7 +48,7 @@ def test_the_default_is_the_rule_of_svc_on_the_rows_as_trained(
     assert np.mean(resumed.predict(raw) == svc.predict(X)) > 0.98  # it has a bias
 
 
-def test_the_command_tells_the_number_and_repeats_with_it(cancer: DataSet, tmp_path: Path) -> None:
+def test_the_command_shows_the_number_and_repeats_with_it(cancer: DataSet, tmp_path: Path) -> None:
     words = ("--workers", 0, "--no-report")
     done = invoke("train", cancer.place, "--run", tmp_path / "run", "--gamma", "auto", *words)
     assert done.exit_code == 0, done.output

@@ -74,7 +74,7 @@ def file(tmp_path: Path) -> Path:
     return file
 
 
-def test_grids_and_what_is_said_for_every_method(file: Path) -> None:
+def test_grids_and_options_of_every_method(file: Path) -> None:
     found = read_pipeline(file)
     assert [planned.name for planned in found.trainings] == NAMES
     assert found.trainings[0].run == f"{file.parent}/runs/dcsvm"
@@ -153,8 +153,8 @@ def test_every_way_to_predict_is_tested_once(file: Path, monkeypatch: pytest.Mon
     assert len(found) == len(levels) + 3
     run = api.open_run(file.parent / "runs/early")
     for _, _, mode, accuracy, rows, _ in (line for line in found if line[1] != "0"):
-        told = run.evaluate(file.parent / "d.zarr/test", mode=mode)
-        assert accuracy == f"{told['accuracy']:.4f}"
+        reported = run.evaluate(file.parent / "d.zarr/test", mode=mode)
+        assert accuracy == f"{reported['accuracy']:.4f}"
         assert rows == "1,000"
     # What was tested is kept: a second call computes nothing.
     monkeypatch.setattr("dcsvm_dask.prediction.run_prediction.evaluate", None)

@@ -131,6 +131,8 @@ def test_unknown_commands_and_missing_words() -> None:
         ("d.zarr", "--holdout narrow.zarr", "has features 5, the training data"),
         ("d.zarr", "--holdout three.zarr", "has classes"),
         ("d.zarr", "--holdout scaled.zarr", "was scaled otherwise than the training data"),
+        ("d.zarr", "--holdout d.zarr", "has the training rows, so that scores are not those of"),
+        ("d.zarr", "--class-weight a=2,a=3", "must be one weight a label, got two of 'a'"),
         ("unknown://d.zarr", "", "protocol 'unknown' is not opened"),
     ],
 )

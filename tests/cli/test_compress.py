@@ -100,9 +100,9 @@ def test_a_compressed_run_is_used_like_any_other(home: Path, tmp_path: Path) -> 
     assert f"{value['support']} support vectors" in exported.stdout
     assert f"total_sv {value['support']}" in (tmp_path / "m.model").read_text()
     status = json.loads(invoke("status", out, "--json").stdout)
-    told = ("state", "method", "approximates", "converged", "n_support", "model")
+    reported = ("state", "method", "approximates", "converged", "n_support", "model")
     expected = ["complete", "compressed", True, False, value["support"], "model-compressed"]
-    assert [status[key] for key in told] == expected
+    assert [status[key] for key in reported] == expected
     assert status["stages"]["model-compressed"]["source"].startswith("model-")
     assert sorted(path.name for path in out.iterdir()) == [
         "lock",

@@ -101,7 +101,7 @@ def test_every_command_has_help_and_quiet(name: str) -> None:
     assert done.stderr == ""
 
 
-def test_the_version_is_told() -> None:
+def test_the_version_is_shown() -> None:
     done = invoke("--version")
     assert done.exit_code == 0
     assert done.stdout.strip().endswith("0.1.0")
@@ -204,14 +204,14 @@ def test_quiet_commands_print_results_and_nothing_else(home: Path, tmp_path: Pat
     for words in silent:
         done = invoke(*words, "--quiet")
         assert (done.exit_code, done.stdout, done.stderr) == (0, "", ""), words
-    telling = (
+    progress = (
         ("info", data),
         ("info", place),
         ("plan", home / "d.zarr"),
         ("status", place),
         ("evaluate", place, home / "d.zarr/test", "--workers", 0),
     )
-    for words in telling:
+    for words in progress:
         done = invoke(*words, "--quiet")
         assert (done.exit_code, done.stderr) == (0, ""), words
         assert done.stdout != "", words

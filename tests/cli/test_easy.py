@@ -46,12 +46,12 @@ def test_one_command_trains_and_names_the_next_ones(
     for line in ("largest class", "linear SVM", "balanced accuracy"):
         assert f"\n{line} " in done.stdout
     assert "night=cloudy" in invoke("info", run.parent / "data.zarr").stdout
-    for told in (
+    for reported in (
         "1 min (--minutes)", "first candidate", "training on 400 rows",
         "label: column 'particle'\n", "classes of the training rows: gamma ",
         "column night: 2 categories: clear, cloudy\n",
     ):  # fmt: skip
-        assert told in done.stderr
+        assert reported in done.stderr
     # The search and the training have one clock.
     begun = [float(text) for text in re.findall(r"^ *(\d+\.\d) s  ", done.stderr, re.MULTILINE)]
     assert begun == sorted(begun)
@@ -101,8 +101,8 @@ def test_a_time_budget_is_refused(particles: Path) -> None:
 
 def test_the_time_of_compiling_stands_beside_that_of_the_call() -> None:
     assert _time({"seconds": 50.2, "minutes": 1.0, "compile_seconds": 0.0}) == "50 s of 60 s"
-    told = _time({"seconds": 50.2, "minutes": 1.0, "compile_seconds": 59.8})
-    assert told == "50 s of 60 s, and 60 s for compiling, once"
+    reported = _time({"seconds": 50.2, "minutes": 1.0, "compile_seconds": 59.8})
+    assert reported == "50 s of 60 s, and 60 s for compiling, once"
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,8 @@ def test_a_model_that_is_no_better_than_a_baseline_says_so(
 ) -> None:
     test = {"accuracy": accuracy, "roc_auc": 0.52, "balanced_accuracy": 0.5, "by_class": ROWS}
     figures = {"score": "accuracy", "test": test, "error": 0.02}
-    told = advised({**figures, "majority": 0.7, "linear_svm": 0.85})
-    assert told is None if said is None else said in str(told)
+    reported = advised({**figures, "majority": 0.7, "linear_svm": 0.85})
+    assert reported is None if said is None else said in str(reported)
 
 
 @pytest.mark.parametrize(
@@ -134,17 +134,19 @@ def test_rare_classes_are_not_taken_for_features_of_no_use(
     rows = [{"rows": 70, "recall": 0.99}, {"rows": 30, "recall": 0.05}]
     test = {"accuracy": 0.71, "balanced_accuracy": 0.52, "by_class": rows, **others}
     figures = {"score": "accuracy", "test": test, "error": 0.02, "majority": 0.7}
-    told = str(advised({**figures, "linear_svm": 0.7}))
-    assert said in told
-    assert ("--class-weight balanced" in told) == ("apart" in told or "above" in told)
+    reported = str(advised({**figures, "linear_svm": 0.7}))
+    assert said in reported
+    assert ("--class-weight balanced" in reported) == ("apart" in reported or "above" in reported)
 
 
 @pytest.mark.parametrize(
-    ("rows", "recall", "told"),
+    ("rows", "recall", "reported"),
     [(200, 0.2, True), (200, 0.6, False), (40, 0.2, False), (1500, 0.2, False)],
     ids=["missed", "found", "few rows", "not rare"],
 )
-def test_a_rare_class_that_is_mostly_missed_is_named(rows: int, recall: float, told: bool) -> None:
+def test_a_rare_class_that_is_mostly_missed_is_named(
+    rows: int, recall: float, reported: bool
+) -> None:
     by_class = [
         {"label": "no", "rows": 2000, "recall": 0.99},
         {"label": "yes", "rows": rows, "recall": recall},
@@ -152,7 +154,7 @@ def test_a_rare_class_that_is_mostly_missed_is_named(rows: int, recall: float, t
     test = {"accuracy": 0.92, "roc_auc": 0.8, "balanced_accuracy": 0.6, "by_class": by_class}
     figures = {"score": "accuracy", "test": test, "error": 0.005, "majority": 0.9}
     said = advised({**figures, "linear_svm": 0.9})
-    if told:
+    if reported:
         assert str(said).startswith("of the class 'yes' only 20% of the rows are found: for rare")
     else:
         assert said is None

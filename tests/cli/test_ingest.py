@@ -169,6 +169,7 @@ def test_what_was_read_is_shown(table: Path, tmp_path: Path) -> None:
         "separator": ",",
         "encoding": "utf-8",
         "first_index": None,
+        "index": [],
     }
     assert found["feature_names"] == ["a", "c"]
     assert found["ranges"] == [[low[0], high[0]], [low[2], high[2]]]

@@ -1,4 +1,4 @@
-"""The choice between partitions: measured, capped, told, and never the collapsed one."""
+"""The choice between partitions: measured, capped, reported, and never the collapsed one."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_a_widened_kernel_is_e_to_the_minus_one_at_the_median_distance(
     assert np.median(values) == pytest.approx(np.exp(-1), rel=1e-3)
 
 
-def test_parameters_out_of_range_are_told(blobs: NDArray[np.float32]) -> None:
+def test_parameters_out_of_range_are_refused(blobs: NDArray[np.float32]) -> None:
     good = {"n_clusters": 3, "n_rows": 1500, "cap": 100, "seed": 0}
     for name, value in (("n_clusters", 0), ("cap", 0)):
         with pytest.raises(InputError, match=f"{name} must be at least 1.*, got {value}"):

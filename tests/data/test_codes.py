@@ -65,6 +65,46 @@ def test_dates_that_are_numbers(kind: str, tmp_path: Path) -> None:
     assert warned(tmp_path, {"day": days, "seen": days[::-1]}, dates="parts") == []
 
 
+@pytest.mark.parametrize("none", ["0", "99999999", "99991231"])
+def test_dates_with_a_number_for_none(none: str, tmp_path: Path) -> None:
+    days = np.where(np.arange(N) % 5 == 0, none, DAYS)
+    said = [one for one in warned(tmp_path, {"paid": days}) if "look like dates" in one]
+    assert len(said) == 1
+    assert said[0].startswith(f"the numbers of the column 'paid', such as {DAYS[1]}, look")
+    rare = np.where(np.arange(N) % 3 == 0, DAYS, "0")
+    assert not any("dates" in one for one in warned(tmp_path, {"paid": rare}))
+
+
+@pytest.mark.parametrize("kind", ["csv", "frame"])
+def test_months_that_are_numbers(kind: str, tmp_path: Path) -> None:
+    months = pd.date_range("2011-03-01", periods=N, freq="MS").strftime("%Y%m")
+    (said,) = warned(tmp_path, {"paid": months}, kind)
+    assert said.startswith("the numbers of the column 'paid', such as 20110301, look like dates")
+    others = 201_000 + RNG.integers(0, 100, N)
+    assert not any("dates" in one for one in warned(tmp_path, {"paid": others}, kind))
+
+
+def test_identifiers_that_a_spreadsheet_has_rounded(tmp_path: Path) -> None:
+    form = "{:.5E}".format
+    cells = [form(4e12 + 1e9 * k) for k in range(N)]
+    (said,) = warned(tmp_path, {"account": cells})
+    assert said.startswith(
+        "the numbers of the column 'account', such as 4.00000E+12, are rounded, as spreadsheets "
+        "write long numbers, so that different ones may be equal; where these are identifiers, "
+        "leave them out (--drop account"
+    )
+    for other in ([form(4e8 + 1e6 * k) for k in range(N)], [f"{4e12 + k:.6e}" for k in range(N)]):
+        assert not any("rounded" in one for one in warned(tmp_path, {"account": other}))
+
+
+@pytest.mark.parametrize("kind", ["csv", "frame"])
+def test_whole_numbers_beyond_float64(kind: str, tmp_path: Path) -> None:
+    cells = [2**60 + 7 * k for k in range(N)]
+    said = [one for one in warned(tmp_path, {"u": cells}, kind) if "rounded, beyond 2^53" in one]
+    assert len(said) == 1
+    assert f"'u', such as {2**60}, are" in said[0]
+
+
 @pytest.mark.parametrize(
     "values",
     [
@@ -108,6 +148,9 @@ def test_categories_that_are_quantities(form: str, tmp_path: Path) -> None:
     assert said.startswith("the categories of the column 'a', such as ")
     assert said.endswith("write them as plain numbers of one unit where they are quantities")
     assert warned(tmp_path, {"a": cells}, one_hot=["a"]) == []
+    with_plain = [cell if k % 3 else str(k % 4) for k, cell in enumerate(cells)]
+    (said,) = warned(tmp_path, {"a": with_plain}, one_hot="auto")
+    assert said.startswith("the categories of the column 'a', such as ")
     few = [form.format(value) for value in RNG.integers(0, 3, N).tolist()]
     assert warned(tmp_path, {"a": few}, one_hot="auto") == []
 
@@ -174,3 +217,21 @@ def test_exponents_without_a_sign_are_those_of_codes(tmp_path: Path) -> None:
         "the numbers of the column 'slot', such as '1E5', have exponents without"
     )
     assert warned(tmp_path, {"slot": ["1e+05", "2E+07", "31e2", "40000"] * (N // 4)}) == []
+
+
+@pytest.mark.parametrize(
+    "cell", ["mar{:02d}", "2024-{:02d}", "2024Q{}", "2024-W0{}", "{}:30", "${}"]
+)
+def test_refusals_of_categories_keep_auto(cell: str, tmp_path: Path) -> None:
+    cells = [cell.format(1 + k % 4) for k in range(N)]
+    if cell == "${}":
+        cells = [*cells[1:], "7 €"]
+    for hot, words in (("a,auto", {"one_hot": "auto"}), ("a", {})):
+        with pytest.raises(InputError, match=f"--one-hot {hot}$"):
+            warned(tmp_path, {"a": cells}, **words)
+
+
+def test_the_sample_of_numbers_with_signs_has_one(tmp_path: Path) -> None:
+    cells = [f"${k}.5" if k % 3 else f"{k}.5" for k in range(N)]
+    with pytest.raises(InputError, match=r"signs or units, such as '\$1\.5':"):
+        warned(tmp_path, {"a": cells})

@@ -37,6 +37,7 @@ def test_how_a_table_is_read_is_kept(tmp_path: Path) -> None:
         "separator": ";",
         "encoding": "cp1252",
         "array": None,
+        "index": [],
         "header": None,
         "first_feature": None,
     }

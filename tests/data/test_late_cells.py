@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from dcsvm_dask.data.ingest import ingest
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.open import open_source
 from dcsvm_dask.readers.table import TableSource
+from dcsvm_dask.storage.dataset import DataSet
 
 N = 6000
 RNG = np.random.default_rng(0)
@@ -63,3 +65,23 @@ def test_later_decimal_commas_are_named(cell: str, tmp_path: Path) -> None:
             f"{later}, line 2: column 1 ('a') is not a number: '{cell}'; the training table has "
             "decimal points: write those of other tables alike"
         )
+
+
+@pytest.mark.parametrize("cell", ["$5", "5%", "7.5 €"])
+def test_later_signs_are_named(cell: str, tmp_path: Path) -> None:
+    late = written(tmp_path, cell).rename(tmp_path / "late.csv")  # it begins with numbers
+    (tmp_path / "few.csv").write_text(f"a,b,y\n{cell},1,0\n", encoding="utf-8")
+    path, sign = written(tmp_path, "1.0"), re.escape(cell.strip("75. "))
+    said = rf"is a number with {sign}, and those of the training rows are without a sign: write it"
+    for later in (tmp_path / "few.csv", late):
+        with pytest.raises(InputError, match=rf"line \d+: column 1 \('a'\) .*{said}"):
+            ingest(path, tmp_path / "e.zarr", test=later)
+
+
+@pytest.mark.parametrize("cell", ['"1,000.5"', "1 000.5", "1000.5"])
+def test_later_thousands_are_read(cell: str, tmp_path: Path) -> None:
+    later = tmp_path / "few.csv"
+    later.write_text(f"a,b,y\n{cell},1,0\n")
+    ingest(written(tmp_path, "1.0"), tmp_path / "d.zarr", test=later, scale="none")
+    part = DataSet.open(tmp_path / "d.zarr/test")
+    assert np.asarray(part.rows.read(0, 1)).tolist() == [[1000.5, 1.0]]

@@ -103,12 +103,12 @@ def test_files_and_frames_are_scaled_arrays_and_data_sets_are_not(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("n", "told"), [(1, "1 constant feature set to 0"), (2, "2 constant features set to 0")]
+    ("n", "reported"), [(1, "1 constant feature set to 0"), (2, "2 constant features set to 0")]
 )
-def test_constant_features_are_counted_in_words(n: int, told: str, tmp_path: Path) -> None:
+def test_constant_features_are_counted_in_words(n: int, reported: str, tmp_path: Path) -> None:
     frame = pd.DataFrame(X).assign(**{f"same_{i}": 7.0 for i in range(n)}, y=Y)
     data = api.ingest(frame, tmp_path / "d.zarr", label="y")
-    assert data.scaling_reason == f"features of dense rows are standardised; {told}"
+    assert data.scaling_reason == f"features of dense rows are standardised; {reported}"
 
 
 def test_it_is_learned_on_the_training_part_told_and_stored(tmp_path: Path) -> None:

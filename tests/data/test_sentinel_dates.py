@@ -88,8 +88,10 @@ def test_the_remedy_helps_as_it_is_written(form: str, how: str, tmp_path: Path) 
         data = ingest(path, tmp_path / "d.zarr", dates=how)
     assert [str(one.message) for one in caught] == data.warnings
     (said,) = data.warnings
-    told = "the date 9999-12-31 lies outside of all others in the column 'end' (3.0% of the rows; "
-    assert told in said
+    reported = (
+        "the date 9999-12-31 lies outside of all others in the column 'end' (3.0% of the rows; "
+    )
+    assert reported in said
     assert "(3.0% of the rows; others are 2020-12-04 to 2023-05-22)" in said
     argument = said.partition(" drop with ")[2].partition(" (and the words of other empty")[0]
     (option,) = shlex.split(argument)

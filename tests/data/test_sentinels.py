@@ -41,13 +41,24 @@ def with_value(column: np.ndarray, value: float, rows: int = 30) -> np.ndarray:
     [
         (TEMPERATURE, -999.0), (TEMPERATURE, 999.9), (AGE, 999.0), (AGE, -99.0), (RATING, 99.0),
         (RATING + 5, -1.0), (INCOME, -9999.0), (INCOME, 1e30), (AGE, 999999.0), (AGE, -32768.0),
-        (AGE, 5432.0),
+        (AGE, 5432.0), (RATING + 1, -9.0),
     ],
 )  # fmt: skip
 def test_a_value_far_from_all_others(column: np.ndarray, value: float) -> None:
     assert found(column) == []
     assert found(with_value(column, value)) == [value]
     assert found(with_value(column, value, rows=9)) == []  # as outliers may be
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [(AGE * 0.75, 99.0), (np.linspace(10.0, 80_000.0, N), 99_999.0)],
+    ids=["age", "income"],
+)
+def test_nines_that_are_more_frequent_than_any_other(column: np.ndarray, value: float) -> None:
+    assert found(with_value(column, value, rows=9)) == []
+    assert found(with_value(column, value, rows=N // 3)) == [value]
+    assert found(with_value(np.minimum(column, value - 1), value - 0.5, rows=N // 3)) == []
 
 
 @pytest.mark.parametrize(

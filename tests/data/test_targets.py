@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -204,7 +205,9 @@ def test_targets_as_money(form: str, decimal: str, drop: list[str], tmp_path: Pa
     found = later.y(np.array(money(prices, form), object), "LATER", 0)
     np.testing.assert_array_equal(found, prices)
     if sign:
-        with pytest.raises(InputError, match=f"with %, and those of .* are with .?{sign}"):
+        with pytest.raises(
+            InputError, match=f"with %, and those of .* are with .?{re.escape(sign)}"
+        ):
             later.y(np.array(["12 %"], object), "LATER", 0)
 
 

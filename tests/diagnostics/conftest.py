@@ -1,4 +1,4 @@
-"""A small real run, and everything that was told of it."""
+"""A small real run, and all of its events."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ HOW: dict[str, Any] = {"gamma": 4.0, "C": 8.0, "clusters": (4, 2), "block_cap": 
 
 
 class Recorder(Callback):
-    """Keeps what it is told, to be told again."""
+    """Keeps the events that it receives, to pass them on again."""
 
     def __init__(self) -> None:
-        self.told: list[Event] = []
+        self.reported: list[Event] = []
 
     def on_event(self, event: Event) -> None:
-        self.told.append(event)
+        self.reported.append(event)
 
     def tell(self, callback: Callback) -> None:
         """Tell somebody else."""
-        for event in self.told:
+        for event in self.reported:
             callback.on_event(event)
 
 
 @dataclass
 class Trained:
-    """A run that has ended, its data, and what was told."""
+    """A run that has ended, its data, and its events."""
 
     run: api.Run
     data: Path

@@ -57,7 +57,7 @@ class Reader:
         return found
 
     def errors(self) -> list[str]:
-        """Return what the console has told of errors since it was asked last."""
+        """Return the errors of the console since the last call."""
         return console_errors(self.driver)
 
     def shoot(self, name: str) -> None:

@@ -10,7 +10,7 @@ from dcsvm_dask.diagnostics.penalties import penalties
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "reported"),
     [
         ({"C": 2.0}, {"C": "2"}),
         ({"C": 2.0, "task": "classification", "task_options": {}}, {"C": "2"}),
@@ -30,5 +30,5 @@ from dcsvm_dask.diagnostics.penalties import penalties
         ),
     ],
 )
-def test_a_task_tells_its_own_parameters(settings: Any, told: dict[str, str]) -> None:
-    assert penalties(settings) == told
+def test_a_task_tells_its_own_parameters(settings: Any, reported: dict[str, str]) -> None:
+    assert penalties(settings) == reported

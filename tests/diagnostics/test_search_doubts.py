@@ -36,14 +36,14 @@ def test_a_best_value_inside_the_grid_is_beyond_doubt() -> None:
     assert doubts(ranked(*rows)) == []
 
 
-def test_where_no_candidate_is_better_than_the_largest_class_no_direction_is_told() -> None:
+def test_where_no_candidate_is_better_than_the_largest_class_no_direction_is_shown() -> None:
     rows = ranked(*(candidate(C, 1.0, 0.84 - 0.001 * C) for C in (1, 2, 4)))
     (said,) = doubts(rows, 0.835)
     assert "always predicting the largest class" in said
     assert "try smaller ones" in doubts(rows, 0.8)[0]
 
 
-def test_a_best_value_at_the_edge_is_told_with_the_way_out() -> None:
+def test_a_best_value_at_the_edge_is_shown_with_the_way_out() -> None:
     rows = [candidate(C, g, 0.01 * C - 0.01 * g) for C in (1, 2, 4) for g in (1, 2)]
     assert doubts(ranked(*rows)) == [
         "the best C is the largest that was tried; try larger ones, too",

@@ -125,13 +125,13 @@ def test_traces_tell_of_sets_between_commits(run: api.Run) -> None:
 
 
 def test_live_progress_counts_sets_and_what_is_left(run: api.Run, seen: Seen) -> None:
-    told = [event for event in seen.events if isinstance(event, SetSolved)]
-    numbers = list(dict.fromkeys(event.number for event in told))  # the end is told, too
+    reported = [event for event in seen.events if isinstance(event, SetSolved)]
+    numbers = list(dict.fromkeys(event.number for event in reported))  # the end is reported, too
     assert numbers == list(range(1, commits(run)[-1]["sets"] + 1))
     assert any(count.startswith("set 2, violation ") for count in seen.counts)
     assert all(left >= 0.0 for left in seen.left)
-    end = told[-1].time
-    later = [(left, end - event.time) for left, event in zip(seen.left, told, strict=True)]
+    end = reported[-1].time
+    later = [(left, end - event.time) for left, event in zip(seen.left, reported, strict=True)]
     for left, actual in later[len(later) // 2 :]:
         assert left <= 3.0 * actual + 1.0
     progress = Progress()
@@ -217,8 +217,8 @@ def test_the_page_shows_sets_and_hides_rounds(run: api.Run) -> None:
     names = {root.name: root for root in page.roots}
     assert not names["falls"].title.text
     assert not names["speed"].title.text
-    told = head(followed, 1, followed.progress.ending.time)  # type: ignore[union-attr]
-    assert f"<dt>working sets</dt><dd>{followed.progress.sets}" in told
+    reported = head(followed, 1, followed.progress.ending.time)  # type: ignore[union-attr]
+    assert f"<dt>working sets</dt><dd>{followed.progress.sets}" in reported
 
 
 def begun(*planned: float) -> Progress:

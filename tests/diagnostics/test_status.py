@@ -1,4 +1,4 @@
-"""What people are told of a run: status, summary, progress lines."""
+"""What is shown of a run: status, summary, progress lines."""
 
 from __future__ import annotations
 
@@ -155,10 +155,10 @@ def test_the_history_has_the_scores_of_the_task(run: RunFolder) -> None:
 
 def test_a_level_without_a_number_is_no_stage(run: RunFolder) -> None:
     whole_run(run)
-    told = history(status(run))
+    reported = history(status(run))
     for stage in ("level-x", "level-", "conquer-x"):
         commit(run, stage, "commit", 12.0, **POINT)
-    assert history(status(run)) == told
+    assert history(status(run)) == reported
 
 
 def test_a_level_tells_of_the_whole_problem_by_its_estimates(run: RunFolder) -> None:
@@ -167,12 +167,12 @@ def test_a_level_tells_of_the_whole_problem_by_its_estimates(run: RunFolder) -> 
     found = status(run)
     assert (found["objective"], found["gap"], found["n_support"]) == (-45.0, 8.0, 45)
     assert "state      complete\n" in summary(found)
-    # Estimates are told as such, and a violation inside of blocks is none of the whole problem.
+    # Estimates are marked as such, and a violation inside of blocks is none of the whole problem.
     assert "objective  about -45 +- 0.5\ngap        about 8 +- 0.25\nsupport" in summary(found)
     assert exact_line(found) == "exact: not reached"
 
 
-def test_a_model_that_went_on_is_the_one_that_is_told_of(run: RunFolder) -> None:
+def test_a_model_that_was_trained_further_is_the_one_that_is_shown(run: RunFolder) -> None:
     whole_run(run)
     commit(run, "conquer-001", "commit", 50.0, **{**POINT, "objective": -51.0})
     commit(run, "model-conquer-001", "commit", 52.0, **{**POINT, "objective": -51.0})

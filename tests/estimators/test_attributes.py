@@ -86,8 +86,8 @@ def test_attributes_are_those_of_scikit_learn(
     public = {name for name in dir(known) if name.endswith("_") and not name.startswith("_")}
     names = {name for name in public - DEPRECATED if hasattr(known, name)}
     assert {"n_features_in_", "intercept_"} <= names
-    told = {name: described(name, getattr(found, name)) for name in names}
-    assert told == {name: described(name, getattr(known, name)) for name in names}
+    reported = {name: described(name, getattr(found, name)) for name in names}
+    assert reported == {name: described(name, getattr(known, name)) for name in names}
     assert found.predict(rows).dtype == known.predict(rows).dtype
     if hasattr(known, "decision_function"):
         values, same = (one.decision_function(rows) for one in (known, found))

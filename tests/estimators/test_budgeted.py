@@ -159,7 +159,7 @@ def test_weights_are_factors_of_c(two: Rows) -> None:
     np.testing.assert_array_equal(by_class.decision_function(Z), by_row.decision_function(Z))
 
 
-def test_a_gamma_at_which_nothing_can_merge_is_told(two: Rows) -> None:
+def test_a_gamma_at_which_nothing_can_merge_is_reported(two: Rows) -> None:
     X, y, _, _ = two
     with pytest.warns(DcsvmWarning, match="nothing can merge"):
         BudgetedSVC(gamma=1e8, budget=20, epochs=1).fit(X, y)

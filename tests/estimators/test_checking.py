@@ -24,6 +24,7 @@ from dcsvm_dask.estimators import (
     DCSVMSearchCV,
     LinearDCSVC,
     LinearDCSVR,
+    given_rows,
 )
 from tests.marks import long
 
@@ -151,6 +152,18 @@ def test_pandas(estimator: Any, wine: Any) -> None:
         fitted.predict(frame[names[::-1]])
 
 
+@pytest.mark.parametrize("kind", ["float64", "int64", "bool"])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_sparse_columns_of_pandas(estimator: Any, kind: str, wine: Any) -> None:
+    pd = pytest.importorskip("pandas")
+    X, y = wine
+    rows = sparse.csr_array(np.where(X < 0.5, 0.0, np.ceil(4 * X)).astype(kind))
+    names = [f"x{number}" for number in range(X.shape[1])]
+    frame = pd.DataFrame.sparse.from_spmatrix(rows, columns=names)  # as get_dummies(sparse=True)
+    fitted = check_same_model(estimator, frame, y, (rows.astype(np.float32), y))
+    assert fitted.feature_names_in_.tolist() == names
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_polars(estimator: Any, wine: Any) -> None:
     pl = pytest.importorskip("polars")
@@ -218,6 +231,13 @@ def test_weights_whose_products_are_not_finite_are_refused(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("estimator", [DCSVR(), DCNuSVR(), DCQuantileSVR(), LinearDCSVR()])
+@pytest.mark.parametrize("kind", ["M8[D]", "M8[ns]", "m8[s]"])
+def test_dates_are_no_targets(estimator: Any, kind: str) -> None:
+    with pytest.raises(InputError, match=r"y is of type .*64.*, and a regressor learns numbers"):
+        estimator.fit(np.eye(4), np.arange(4).astype(kind))
+
+
+@pytest.mark.parametrize("estimator", [DCSVR(), DCNuSVR(), DCQuantileSVR(), LinearDCSVR()])
 def test_words_are_no_targets(estimator: Any, wine: Any) -> None:
     with pytest.raises(InputError, match="y holds 'barolo', and a regressor learns numbers"):
         estimator.fit(wine[0], WORDS[wine[1]])
@@ -263,3 +283,14 @@ def test_names_of_dask_s_columns(estimator: Any, fitted_to: str, wine: Any) -> N
     if hasattr(model, "partial_fit"):
         with pytest.raises(ValueError, match="same order"):
             model.partial_fit(later[later.columns[::-1]], targets)
+
+
+def test_whole_numbers_of_few_values_are_classes_without_a_look_at_each(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    with pytest.warns(UserWarning, match="unique classes is greater than 50%"):
+        given_rows.labelled_rows(DCSVC(), X, np.arange(30))
+    monkeypatch.setattr(given_rows, "check_classification_targets", None)
+    for y in (np.arange(30) % 15 - 7, np.arange(30) % 2 == 0, np.arange(30, dtype=np.uint8) % 3):
+        np.testing.assert_array_equal(given_rows.labelled_rows(DCSVC(), X, y)[1], y)

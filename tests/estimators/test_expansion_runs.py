@@ -130,8 +130,8 @@ def test_an_early_model_goes_on_to_the_exact_one(
         assert not hasattr(early, name)
     run = api.open_run(tmp_path / "run")
     decide = run.decision_function if isinstance(early, DCOneClassSVM) else run.predict
-    told = decide(X, mode="early", precision="float64")
-    np.testing.assert_allclose(values(early, X), told, atol=1e-9)
+    reported = decide(X, mode="early", precision="float64")
+    np.testing.assert_allclose(values(early, X), reported, atol=1e-9)
     again = pickle.loads(pickle.dumps(early))
     np.testing.assert_array_equal(values(again, X), values(early, X))
     here = clone(estimator).fit(X, y)
@@ -191,7 +191,7 @@ def test_what_a_run_cannot_do_is_refused(rows: Any, words: dict[str, Any], said:
         DCSVR(**WORDS, **words).fit(rows[0][:300], rows[1][:300])
 
 
-def test_who_follows_is_told(rows: Any) -> None:
+def test_callbacks_receive_the_events(rows: Any) -> None:
     stages: list[str] = []
 
     class Follows(dcsvm_dask.Callback):

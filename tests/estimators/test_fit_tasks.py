@@ -21,22 +21,22 @@ Problem = Callable[[str], Any]
 
 
 class Follows:
-    """Keeps what it was told."""
+    """Keeps the events that it receives."""
 
     def __init__(self, stop_at: str = "", fail_at: str = "") -> None:
-        self.told: list[tuple[str, str]] = []
+        self.reported: list[tuple[str, str]] = []
         self.stop_at, self.fail_at = stop_at, fail_at
         self.fitted: Any = None
         self.metadata: Any = None
 
     def setup(self, estimator: Any, context: Any) -> None:
-        self.told.append(("setup", context.task_name))
+        self.reported.append(("setup", context.task_name))
 
     def teardown(self, estimator: Any, context: Any) -> None:
-        self.told.append(("teardown", context.task_name))
+        self.reported.append(("teardown", context.task_name))
 
     def on_fit_task_begin(self, estimator: Any, context: Any, *, X: Any = None) -> None:
-        self.told.append(("begin", context.task_name))
+        self.reported.append(("begin", context.task_name))
         assert X is not None or context.estimator_name == "GridSearchCV"
         if context.task_name == self.fail_at:
             raise RuntimeError("a callback fails")
@@ -44,14 +44,14 @@ class Follows:
     def on_fit_task_end(
         self, estimator: Any, context: Any, *, metadata: Any = None, fitted_estimator: Any = None
     ) -> bool:
-        self.told.append(("end", context.task_name))
+        self.reported.append(("end", context.task_name))
         self.metadata = metadata
         if fitted_estimator is not None:
             self.fitted = fitted_estimator
         return context.task_name == self.stop_at
 
     def count(self, what: str, name: str) -> int:
-        return self.told.count((what, name))
+        return self.reported.count((what, name))
 
 
 class FollowsAll(Follows):
@@ -69,10 +69,10 @@ def test_each_machine_is_a_task(jobs: int, problem: Problem) -> None:
     weight = np.full(len(y), 2.0)
     follows = Follows()
     model = DCSVC(n_jobs=jobs).set_callbacks(follows).fit(X, y, sample_weight=weight)
-    assert follows.told[:2] == [("setup", "fit"), ("begin", "fit")]
-    assert follows.told[-2:] == [("end", "fit"), ("teardown", "fit")]
+    assert follows.reported[:2] == [("setup", "fit"), ("begin", "fit")]
+    assert follows.reported[-2:] == [("end", "fit"), ("teardown", "fit")]
     assert follows.count("begin", "machine") == follows.count("end", "machine") == 45
-    assert len(follows.told) == 94
+    assert len(follows.reported) == 94
     assert follows.metadata == {"sample_weight": weight}
     np.testing.assert_array_equal(follows.fitted.predict(X), model.predict(X))
     silent = DCSVC(n_jobs=jobs).fit(X, y, sample_weight=weight)
@@ -86,8 +86,8 @@ def test_each_stage_of_a_run_is_a_task(method: Any, problem: Problem, tmp_path: 
     follows = Follows()
     method = clone(method).set_params(run=tmp_path / "run").set_callbacks(follows).fit(X, y)
     stages = list(dcsvm_dask.open_run(tmp_path / "run").status()["stages"])
-    assert [name for what, name in follows.told if what == "end"] == [*stages, "fit"]
-    assert [name for what, name in follows.told if what == "begin"] == ["fit", *stages]
+    assert [name for what, name in follows.reported if what == "end"] == [*stages, "fit"]
+    assert [name for what, name in follows.reported if what == "begin"] == ["fit", *stages]
     np.testing.assert_array_equal(follows.fitted.predict(X), method.predict(X))
 
 
@@ -101,7 +101,7 @@ def test_who_stops_a_run_gets_the_model_so_far(
     model = DCSVC(gamma=2.0, callbacks=[dcsvm_dask.Callback()]).set_callbacks(follows).fit(X, y)
     assert model.level_ == 1
     assert follows.count("end", "level-1") == 1
-    assert follows.told[-2:] == [("end", "fit"), ("teardown", "fit")]
+    assert follows.reported[-2:] == [("end", "fit"), ("teardown", "fit")]
 
 
 def test_callbacks_of_a_search_reach_the_fits_inside(problem: Problem) -> None:
@@ -122,9 +122,9 @@ def test_what_a_callback_raises_ends_the_fit_and_it_is_let_go(
     model = DCSVC().set_callbacks(follows)
     with pytest.raises(RuntimeError, match="a callback fails"):
         model.fit(X, y)
-    assert follows.told[-1] == ("teardown", "fit")
+    assert follows.reported[-1] == ("teardown", "fit")
     model.set_callbacks().fit(X, y)
-    assert follows.told[-1] == ("teardown", "fit")
+    assert follows.reported[-1] == ("teardown", "fit")
 
 
 @pytest.mark.long

@@ -107,7 +107,7 @@ def no_newton(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("estimator", [KINDS[0][0], *(long(one) for one, _ in KINDS[1:])])
-def test_a_solver_that_does_not_converge_is_told_of_once(
+def test_a_solver_that_does_not_converge_is_reported_once(
     estimator: Any, rows: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y = rows[0], y_of(estimator, rows[1])
@@ -116,9 +116,9 @@ def test_a_solver_that_does_not_converge_is_told_of_once(
         warnings.simplefilter("error")
         for inner in ("auto", "smo", "interior-point"):
             clone(estimator).set_params(inner=inner).fit(X, y)
-    with pytest.warns(DcsvmWarning) as told:
+    with pytest.warns(DcsvmWarning) as reported:
         clone(estimator).set_params(inner="newton").fit(X, y)
-    (message,) = [str(one.message) for one in told]
+    (message,) = [str(one.message) for one in reported]
     assert message == (
         "inner='newton' did not converge on 1 working set: SMO went on there, to the same "
         "tolerance; inner='auto' chooses by itself"

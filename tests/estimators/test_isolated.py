@@ -31,9 +31,9 @@ KINDS = [DCSVC, long(DCSVR), long(DCNuSVC), long(DCNuSVR), long(DCQuantileSVR)]
 def test_estimators_warn(kind: Any) -> None:
     y = np.where(np.median(Y) < Y, 1, -1) if kind in (DCSVC, DCNuSVC, CascadeSVC) else Y
     said = "is 0 between different rows .* scale the features"
-    with pytest.warns(DcsvmWarning, match=said) as told:
+    with pytest.warns(DcsvmWarning, match=said) as reported:
         kind(gamma=1.0).fit(X, y)
-    assert kind is CascadeSVC or told[0].filename == __file__
+    assert kind is CascadeSVC or reported[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error", DcsvmWarning)
         kind(gamma=0.1).fit((X - X.mean(axis=0)) / X.std(axis=0), y)

@@ -75,8 +75,8 @@ def test_targets(
     y = (y - y.mean()) / y.std() + 2.0
     X = sparse.csr_array(X) if is_sparse else X
     model = estimator.fit(X[:500], y[:500])
-    found, told = predicted(model, X[500:], tmp_path)
-    assert told == f"svm_type {svm_type}"
+    found, reported = predicted(model, X[500:], tmp_path)
+    assert reported == f"svm_type {svm_type}"
     # svm-predict writes six digits.
     np.testing.assert_allclose(found, model.predict(X[500:]), rtol=1e-5, atol=1e-5)
 
@@ -85,8 +85,8 @@ def test_targets(
 def test_novelty(problem: Callable[[str], Any], tmp_path: Path) -> None:
     X, _ = problem("breast_cancer")
     model = DCOneClassSVM(nu=0.2, gamma=0.05).fit(X[:300])
-    found, told = predicted(model, X[300:], tmp_path)
-    assert told == "svm_type one_class"
+    found, reported = predicted(model, X[300:], tmp_path)
+    assert reported == "svm_type one_class"
     np.testing.assert_array_equal(found, model.predict(X[300:]))
     assert 0 < np.count_nonzero(found == -1) < len(found)
 
@@ -126,3 +126,14 @@ def test_what_libsvm_has_not_is_refused(problem: Callable[[str], Any], tmp_path:
         to_libsvm(DCSVC().fit(X, y), file)
     to_libsvm(DCSVC().fit(X, y), file, overwrite=True)
     assert file.read_text().startswith("svm_type c_svc\n")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_support_vectors_come_back_bit_for_bit(dtype: Any, tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    model = DCSVR().fit(X, X[:, 0])
+    model.support_vectors_ = X[model.support_].astype(dtype)
+    to_libsvm(model, tmp_path / "model")
+    lines = (tmp_path / "model").read_text().partition("SV\n")[2].splitlines()
+    cells = [[cell.partition(":")[2] for cell in line.split()[1:]] for line in lines]
+    np.testing.assert_array_equal(np.array(cells).astype(dtype), model.support_vectors_)

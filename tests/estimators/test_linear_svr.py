@@ -94,7 +94,7 @@ def test_repeats_are_weights_and_units_do_not_matter(diabetes: tuple[Any, Any], 
     np.testing.assert_allclose(three.coef_, one.coef_ * unit, rtol=1e-4)
 
 
-def test_limits_are_told(diabetes: tuple[Any, Any]) -> None:
+def test_limits_are_reported(diabetes: tuple[Any, Any]) -> None:
     X, z = diabetes
     with pytest.warns(ConvergenceWarning, match="not solved to tol"):
         few = LinearDCSVR(max_iter=2, tol=1e-9).fit(X, z)

@@ -120,7 +120,7 @@ def test_a_novelty_detector_says_who_is_an_outlier() -> None:
     ],
     ids=str,
 )
-def test_dcsvc_decides_as_it_was_told(words: dict[str, Any]) -> None:
+def test_dcsvc_decides_as_its_parameters_say(words: dict[str, Any]) -> None:
     X, y = some_rows(5)
     svc = DCSVC(**words).fit(X[:400], np.array(list("vwxyz"))[y[:400]])
     assert_same(svc, to_onnx(svc), X[400:])

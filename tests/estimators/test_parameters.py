@@ -1,4 +1,4 @@
-"""Parameters that cannot be used are refused with what to give; limits are told of."""
+"""Parameters that cannot be used are refused with what to give; limits are reported."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def test_what_is_not_fitted_says_so(kind: Any, noise: Any) -> None:
         fitted.predict(noise[0][:, :3])
 
 
-def test_an_infinite_cost_without_a_solution_is_told_of_a_finite_one(noise: Any) -> None:
+def test_an_infinite_cost_without_a_solution_is_refused_with_a_finite_one(noise: Any) -> None:
     X, y = noise
     with pytest.warns(ConvergenceWarning, match="With C=inf there is no solution .* a finite C"):
         DCSVC(C=np.inf, kernel="linear", max_iter=1000).fit(X, y)
@@ -214,9 +214,9 @@ def test_an_infinite_cost_without_a_solution_is_told_of_a_finite_one(noise: Any)
     "estimator", [DCSVC(C=100.0, max_iter=3), LinearDCSVC(dual=True, max_iter=1)]
 )
 def test_svms_that_reach_the_limit_are_named(estimator: Any, noise: Any) -> None:
-    with pytest.warns(ConvergenceWarning, match=r"3 of 3 SVMs .* raise max_iter") as told:
+    with pytest.warns(ConvergenceWarning, match=r"3 of 3 SVMs .* raise max_iter") as reported:
         estimator.fit(*noise)
-    assert told[0].filename == __file__
+    assert reported[0].filename == __file__
     assert np.max(estimator.n_iter_) <= 3
     assert (estimator.violation_ > estimator.tol).all()
     assert estimator.predict(noise[0]).shape == (200,)

@@ -115,9 +115,9 @@ def test_it_is_deprecated_and_absent_by_default(problem: Problem) -> None:
     assert not hasattr(model, "predict_proba")
     assert not hasattr(model, "predict_log_proba")
     for probability in (True, False):
-        with pytest.warns(FutureWarning, match="Use `CalibratedClassifierCV") as told:
+        with pytest.warns(FutureWarning, match="Use `CalibratedClassifierCV") as reported:
             fitted = DCSVC(probability=probability).fit(X, y)
-        assert told[0].filename == __file__
+        assert reported[0].filename == __file__
         assert hasattr(fitted, "predict_proba") == probability
     model.probability = True
     with pytest.raises(NotFittedError, match="fitted with probability=False"):

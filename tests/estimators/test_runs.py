@@ -71,8 +71,10 @@ def test_an_early_model_goes_on_to_the_exact_one(rows: Any, tmp_path: Path, tree
     assert early.level_ == 1
     assert not hasattr(early, "dual_coef_")
     assert np.mean(early.predict(X) == y) > 0.75
-    told = api.open_run(tmp_path / "run").decision_function(X, mode="early", precision="float64")
-    np.testing.assert_allclose(early.decision_function(X), told, atol=1e-9)
+    reported = api.open_run(tmp_path / "run").decision_function(
+        X, mode="early", precision="float64"
+    )
+    np.testing.assert_allclose(early.decision_function(X), reported, atol=1e-9)
     exact = clone(early).set_params(stop_at=0).fit(X, y)
     assert exact.level_ == 0
     assert exact.violation_[0] <= exact.tol
@@ -85,7 +87,7 @@ def test_an_early_model_goes_on_to_the_exact_one(rows: Any, tmp_path: Path, tree
 
 @pytest.mark.one_quick
 @pytest.mark.parametrize(
-    ("labels", "told"),
+    ("labels", "reported"),
     [
         ([-1, 1], [-1, 1]),
         ([1.0, 2.0], [1, 2]),
@@ -95,12 +97,12 @@ def test_an_early_model_goes_on_to_the_exact_one(rows: Any, tmp_path: Path, tree
         ([7, 3, 10], [3, 7, 10]),
     ],
 )
-def test_a_run_has_the_labels(labels: Any, told: Any, rows: Any, tmp_path: Path) -> None:
+def test_a_run_has_the_labels(labels: Any, reported: Any, rows: Any, tmp_path: Path) -> None:
     X, _ = rows
     y = np.array(labels)[np.arange(300) % len(labels)]
     model = DCSVC(class_weight="balanced", run=tmp_path / "run").fit(X[:300], y)
     again = DCSVC.from_run(tmp_path / "run")
-    assert again.classes_.tolist() == told
+    assert again.classes_.tolist() == reported
     np.testing.assert_array_equal(model.classes_, np.unique(y))
     found = np.searchsorted(again.classes_, again.predict(X[:300]))
     np.testing.assert_array_equal(model.classes_[found], model.predict(X[:300]))
@@ -121,8 +123,10 @@ def test_threads_do_not_change_a_bit_of_a_run(rows: Any, trees: None) -> None:
 def test_what_a_run_was_begun_with_has_to_be_given_again(rows: Any, tmp_path: Path) -> None:
     X, y = rows
     DCSVC(**WORDS, run=tmp_path / "run").fit(X[:300], y[:300])
-    told = f"C {WORDS['C']}, now 9.5; random_state 0, now 3"
-    with pytest.raises(InputError, match=rf"begun with other parameters \({told}\); give what it"):
+    reported = f"C {WORDS['C']}, now 9.5; random_state 0, now 3"
+    with pytest.raises(
+        InputError, match=rf"begun with other parameters \({reported}\); give what it"
+    ):
         DCSVC(**{**WORDS, "C": 9.5, "random_state": 3}, run=tmp_path / "run").fit(X[:300], y[:300])
     with pytest.raises(InputError, match="begun with other data"):
         DCSVC(**WORDS, run=tmp_path / "run").fit(X[:299], y[:299])
@@ -148,7 +152,7 @@ def test_what_a_run_cannot_do_is_refused(
         DCSVC(**WORDS, **words).fit(X[:300], y[:300], **fitted)
 
 
-def test_who_follows_is_told(rows: Any) -> None:
+def test_callbacks_receive_the_events(rows: Any) -> None:
     stages: list[str] = []
 
     class Follows(dcsvm_dask.Callback):

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
@@ -261,6 +261,19 @@ def test_masks_are_splits_too(cancer: Any) -> None:
     found = DCSVMSearchCV(**how, cv=[(mask, ~mask)]).fit(X, y)
     wanted = DCSVMSearchCV(**how, cv=[(np.flatnonzero(mask), np.flatnonzero(~mask))]).fit(X, y)
     assert found.best_score_ == wanted.best_score_
+
+
+def test_groups_are_held_out_together_as_by_grid_search(cancer: Any) -> None:
+    X, y = cancer
+    groups = np.arange(len(y)) // 60
+    how: dict[str, Any] = {"param_grid": {"C": [1.0, 10.0]}, "cv": GroupKFold(4)}
+    found = DCSVMSearchCV(**how).fit(X, y, groups=groups).cv_results_["mean_test_score"]
+    wanted = GridSearchCV(SVC(), **how).fit(X, y, groups=groups).cv_results_["mean_test_score"]
+    np.testing.assert_allclose(found, wanted, atol=1e-12)
+    with pytest.raises(ValueError, match="'groups' parameter should not be None"):
+        DCSVMSearchCV(**how).fit(X, y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        DCSVMSearchCV(**how).fit(X, y, groups=groups[1:])
 
 
 def test_repeated_and_unordered_training_rows(cancer: Any) -> None:

@@ -160,9 +160,9 @@ def test_an_onnx_graph_has_a_column_for_each(
     X, _ = houses
     graph = to_onnx(clone_of(fitted).set_params(sort_quantiles=sort))
     session = runtime.InferenceSession(graph.SerializeToString())
-    (told,) = session.run(["prediction"], {"rows": X})
+    (reported,) = session.run(["prediction"], {"rows": X})
     expected = np.sort(fitted.predict(X), axis=1) if sort else fitted.predict(X)
-    np.testing.assert_allclose(told, expected, atol=1e-9)
+    np.testing.assert_allclose(reported, expected, atol=1e-9)
 
 
 def clone_of(fitted: DCQuantileSVR) -> DCQuantileSVR:

@@ -237,8 +237,8 @@ def test_a_model_of_weighted_rows_is_exported_and_reported(usps: Any, tmp_path: 
     both = (weight[:100] > 0) & (weight[500:] > 0)
     np.testing.assert_allclose(share[:100][both], share[500:][both], rtol=1e-12)
     assert np.count_nonzero(share[:100][both]) > 5
-    told = {row["name"]: row["value"] for row in rows_of(data_set(read_records(run.folder)))}
-    assert told["weights of rows"] == f"0.25 to 3.5, {weight.sum():g} together"
+    reported = {row["name"]: row["value"] for row in rows_of(data_set(read_records(run.folder)))}
+    assert reported["weights of rows"] == f"0.25 to 3.5, {weight.sum():g} together"
 
 
 CLASSES: dict[str, Any] = {"C": 5.0, "gamma": 0.1}
@@ -264,8 +264,8 @@ def test_an_early_model_goes_on_to_the_exact_one(
     assert not hasattr(early, "dual_coef_")
     assert early.score(X[1200:], y[1200:]) > 0.9
     run = api.open_run(tmp_path / "run")
-    told = run.decision_function(X[1200:], precision="float64")
-    np.testing.assert_allclose(early.decision_function(X[1200:]), told, atol=1e-6)
+    reported = run.decision_function(X[1200:], precision="float64")
+    np.testing.assert_allclose(early.decision_function(X[1200:]), reported, atol=1e-6)
     np.testing.assert_array_equal(early.predict(X[1200:]), run.predict(X[1200:]))
     assert early.support_vectors_.shape == (run.status()["n_support"], 64)
     again = pickle.loads(pickle.dumps(early))

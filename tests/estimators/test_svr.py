@@ -16,7 +16,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 
-from dcsvm_dask.estimators import DCSVR, DCQuantileSVR
+from dcsvm_dask.errors import DcsvmWarning
+from dcsvm_dask.estimators import DCSVR, DCNuSVR, DCQuantileSVR
 
 SETS = ["mv", "fried", "cadata", "cpusmall", "kin40k", "protein"]
 ROWS = 1500
@@ -233,3 +234,16 @@ def test_in_a_pipeline(table: Any) -> None:
     X, y = table("cpusmall", 500)
     model = make_pipeline(StandardScaler(), DCSVR(C=10.0)).fit(X[:400], y[:400])
     assert model.score(X[400:], y[400:]) > 0.5
+
+
+@pytest.mark.parametrize("model", [DCSVR(), DCNuSVR(), DCQuantileSVR()], ids=str)
+def test_a_tolerance_above_all_targets_is_warned_of(
+    model: Any, table: Callable[..., Any], recwarn: pytest.WarningsRecorder
+) -> None:
+    X, y = table("fried", 100)
+    with pytest.warns(DcsvmWarning, match=r"tol=0.001 is in units of y, and no target is further"):
+        clone(model).fit(X, y * 1e-6)
+    clone(model).fit(X, y)
+    clone(model).set_params(tol=1e-9).fit(X, y * 1e-6)
+    clone(model).fit(X, np.full(len(X), 0.1))
+    assert not recwarn.list

@@ -68,7 +68,7 @@ def test_blocks_of_several_tiles(covtype: Any, exact: Any) -> None:
 
 
 @pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "csr"])
-def test_bad_rows_are_told_of(is_sparse: bool) -> None:
+def test_bad_rows_are_refused(is_sparse: bool) -> None:
     X = np.random.default_rng(0).random((267, 5), dtype=np.float32)
     Z, v = np.ones((580, 5), dtype=np.float32), np.ones(580)
     X[blocks_of(267)[3][0][0], 2] = np.nan

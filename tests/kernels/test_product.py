@@ -128,7 +128,7 @@ def test_bad_arguments_are_refused() -> None:
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("side", ["rows", "columns"])
-def test_rows_that_are_not_finite_are_told_of(value: float, side: str) -> None:
+def test_rows_that_are_not_finite_are_refused(value: float, side: str) -> None:
     good = np.random.default_rng(0).random((300, 20), dtype=np.float32)
     bad = good.copy()
     bad[17, 3] = value
@@ -137,7 +137,7 @@ def test_rows_that_are_not_finite_are_told_of(value: float, side: str) -> None:
         kernel_product(Kernel("rbf"), X, Z, np.ones(300))
 
 
-def test_overflow_is_told_of() -> None:
+def test_overflow_is_refused() -> None:
     X = np.full((3, 2), 1e6, dtype=np.float32)
     with pytest.raises(InputError, match="lower gamma or degree"):
         kernel_product(Kernel("poly", degree=9), X, X, np.ones(3))

@@ -103,7 +103,7 @@ def test_bad_arguments_are_refused() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_rows_that_are_not_finite_are_told_of(dtype: Any) -> None:
+def test_rows_that_are_not_finite_are_refused(dtype: Any) -> None:
     good = np.random.default_rng(0).random((30, 5), dtype=np.float32)
     bad = good.copy()
     bad[17, 3] = np.nan
@@ -112,7 +112,7 @@ def test_rows_that_are_not_finite_are_told_of(dtype: Any) -> None:
             kernel_products(Kernel(), X, Z, np.ones((30, 2)), dtype=dtype)
 
 
-def test_overflow_is_told_of() -> None:
+def test_overflow_is_refused() -> None:
     X = np.full((3, 2), 1e6, dtype=np.float32)
     with (
         pytest.raises(InputError, match="lower gamma or degree"),

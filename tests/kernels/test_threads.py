@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from dcsvm_dask.kernels.team import Ended, end_if_given_up
 from dcsvm_dask.kernels.threads import for_each
 
 
@@ -67,3 +69,31 @@ def test_what_is_raised_ends_it(after: float, who: int) -> None:
         for_each(work, range(2000), 3, after=after)
     if after:
         assert len(done) < 1000
+
+
+@pytest.mark.parametrize("at_work", [True, False])
+def test_an_interrupt_ends_the_long_work_of_others(at_work: bool) -> None:
+    here, inside, ended = threading.get_ident(), threading.Event(), threading.Event()
+
+    def work(_: int) -> None:
+        if threading.get_ident() == here:
+            assert inside.wait(30)
+            if at_work:
+                raise KeyboardInterrupt
+            timer.start()  # finds this thread waiting for the other
+            return
+        inside.set()
+        until = time.monotonic() + 30
+        try:
+            while time.monotonic() < until:
+                end_if_given_up()
+                time.sleep(0.001)
+        except Ended:
+            ended.set()
+            raise
+
+    timer = threading.Timer(0.2, signal.pthread_kill, [here, signal.SIGINT])
+    with pytest.raises(KeyboardInterrupt):
+        for_each(work, range(2), 2)
+    assert ended.is_set()
+    end_if_given_up()  # another call has nothing to do with it

@@ -72,7 +72,7 @@ def test_kept_columns_do_not_depend_on_the_others(words: Any) -> None:
         max_size=6,
     )
 )
-def test_rows_are_told(rows: list[list[float]]) -> None:
+def test_rows_of_small_whole_numbers_are_found(rows: list[list[float]]) -> None:
     X = np.array(rows, np.float32)
     expected = [
         all(x == int(x) for x in row) and sum(x * x for x in row) <= LARGEST for row in rows

@@ -29,7 +29,7 @@ def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def test_nearly_all_rows_as_support_vectors_are_told(raw: Path, tmp_path: Path) -> None:
+def test_nearly_all_rows_as_support_vectors_are_reported(raw: Path, tmp_path: Path) -> None:
     how = {**HOW, "holdout": raw / "test", "gamma": 0.01}
     with pytest.warns(DcsvmWarning, match="distinct rows .* are support vectors; .*--scale auto"):
         run = api.train(raw, tmp_path / "run", **how)
@@ -49,7 +49,7 @@ def test_a_scaled_run_has_no_doubts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("held_out", [True, False])
-def test_one_class_for_all_rows_is_told(tmp_path: Path, held_out: bool) -> None:
+def test_one_class_for_all_rows_is_reported(tmp_path: Path, held_out: bool) -> None:
     api.ingest((X, Y), tmp_path / "d.zarr", test_fraction=0.3, scale="minmax")
     how = {**HOW, "holdout": tmp_path / "d.zarr/test" if held_out else None}
     rows = "held-out" if held_out else "training"
@@ -82,7 +82,7 @@ def test_many_classes_are_looked_at_on_held_out_rows(
     )
 
 
-def test_a_class_that_is_hardly_ever_found_is_told(
+def test_a_class_that_is_hardly_ever_found_is_reported(
     digits: tuple[np.ndarray, np.ndarray], tmp_path: Path
 ) -> None:
     images, labels = digits
@@ -107,8 +107,8 @@ def test_a_class_that_is_hardly_ever_found_is_told(
 
 def test_few_rows_of_a_class_prove_nothing() -> None:
     assert missed("abcd", [0, 0, 1, 1], [49, 50, 51, 50]) == [("b", 0, 50), ("c", 1, 51)]
-    told = missed_classes_warning([("yes", 1, 2520)], "evaluated rows")
-    assert "predicts class 'yes' (1 of 2,520 evaluated rows) right" in told
+    reported = missed_classes_warning([("yes", 1, 2520)], "evaluated rows")
+    assert "predicts class 'yes' (1 of 2,520 evaluated rows) right" in reported
 
 
 def test_rows_of_one_class_prove_nothing() -> None:

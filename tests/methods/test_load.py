@@ -45,9 +45,9 @@ def test_a_layer_takes_about_what_its_tasks_do_from_the_largest_on(
     share = max(share, 1.0 / tasks)
     other = (1.0 - share) / (tasks - 1)
     took = in_order([share, *[other] * (tasks - 1)], workers)
-    told = makespan(1.0, share, tasks, workers)
-    assert told <= took + 1e-9
-    assert took <= told + other + 1e-9
+    reported = makespan(1.0, share, tasks, workers)
+    assert reported <= took + 1e-9
+    assert took <= reported + other + 1e-9
 
 
 def test_equal_tasks_take_whole_turns() -> None:

@@ -1,4 +1,4 @@
-"""Margins that the tolerance does not resolve are told of."""
+"""Margins that the tolerance does not resolve are reported."""
 
 from __future__ import annotations
 

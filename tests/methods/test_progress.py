@@ -17,17 +17,17 @@ Moment = tuple[float, float]
 
 def shares(patched: pytest.MonkeyPatch, *moments: Moment) -> list[float]:
     """Return the shares that are reported, given times in seconds and a solver's violations."""
-    told: list[Record] = []
+    heard: list[Record] = []
     now = 0.0
     patched.setattr(progress, "EVERY_SECONDS", -math.inf)
     patched.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now))
-    with reporting_to(told.append):
+    with reporting_to(heard.append):
         tell = violation_reporter(TOL)
         for steps, (at, violation) in enumerate(moments):
             now = at
             tell(steps, violation)
-    assert [one["done"] for one in told] == list(range(1, len(told) + 1))
-    return [one["share"] for one in told]
+    assert [one["done"] for one in heard] == list(range(1, len(heard) + 1))
+    return [one["share"] for one in heard]
 
 
 def test_the_share_is_that_of_the_time_where_the_violation_falls_steadily(

@@ -81,7 +81,7 @@ def test_what_does_not_fit_names_an_option_of_the_search() -> None:
         check_memory(plan_of(), 1 << 29)
 
 
-def test_a_task_without_others_is_told_so() -> None:
+def test_a_task_knows_that_it_is_without_others() -> None:
     for made, alone in (
         (plan_of(gamma=[1.0], clusters=0), True),
         (plan_of(clusters=0), False),

@@ -197,9 +197,9 @@ def test_parts_become_one_where_little_is_left(monkeypatch: pytest.MonkeyPatch) 
     whole = compress(kernel, S, coef, fit, check, BOUND)
     monkeypatch.setattr(compression, "BLOCK", 64)
     monkeypatch.setattr(compression, "MOST", 96)
-    told: list[str] = []
-    found = compress(kernel, S, coef, fit, check, BOUND, report=told.append)
-    assert "in 1 part(s)" in told[-1]
+    reported: list[str] = []
+    found = compress(kernel, S, coef, fit, check, BOUND, report=reported.append)
+    assert "in 1 part(s)" in reported[-1]
     assert np.abs(change_of(kernel, check, S, coef, found)).max() <= BOUND
     assert len(found.rows) <= 1.5 * len(whole.rows) + 2
 
@@ -209,9 +209,9 @@ def test_parts_stay_apart_where_all_is_needed(monkeypatch: pytest.MonkeyPatch) -
     S, coef = machine(kernel, 300)
     monkeypatch.setattr(compression, "BLOCK", 64)
     monkeypatch.setattr(compression, "MOST", 96)
-    told: list[str] = []
-    found = compress(kernel, S, coef, S[:50], S, 0.01, report=told.append)
-    assert "in 5 part(s)" in told[-1]
+    reported: list[str] = []
+    found = compress(kernel, S, coef, S[:50], S, 0.01, report=reported.append)
+    assert "in 5 part(s)" in reported[-1]
     assert np.abs(change_of(kernel, S, S, coef, found)).max() <= 0.01
     assert len(found.rows) > 0.9 * len(coef)
 

@@ -45,7 +45,7 @@ def test_one_class_decides_for_itself_and_none_for_nobody() -> None:
     assert held.values[:, :, 2].tolist() == [[0.0, 0.0]] * 3  # of 1 and 2 neither
 
 
-def test_a_bound_on_steps_is_told() -> None:
+def test_a_bound_on_steps_is_reported() -> None:
     X, y = load_digits(n_class=2, return_X_y=True)
     K = rbf_kernel(X / 16, gamma=0.05)
     rows = np.arange(len(y))

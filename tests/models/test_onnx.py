@@ -188,7 +188,7 @@ def test_what_has_no_graph_is_refused_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_the_user_is_told(kept_run: Any, tmp_path: Path) -> None:
+def test_what_an_export_prints(kept_run: Any, tmp_path: Path) -> None:
     found = kept_run().run.export(tmp_path / "a.onnx", format="onnx")
     assert found["model"] == str(tmp_path / "a.onnx")
     assert "the graph scales rows" in found["notes"][0]

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
-from dcsvm_dask.models.svc import to_svc
+from dcsvm_dask.models.svc import Trained, to_svc
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.run import RunFolder
 from tests.exported import svm_of
@@ -67,8 +67,9 @@ def test_rows_are_scaled_as_the_run_does(kept_run: Any) -> None:
 
 def test_svc_has_no_laplacian_kernel() -> None:
     one = np.ones((1, 1), np.float32)
+    trained = Trained(Kernel("laplacian"), one, np.zeros(1, int), np.ones(1), 0.0, 1)
     with pytest.raises(InputError, match="laplacian"):
-        to_svc(Kernel("laplacian"), 1.0, 1e-3, one, np.zeros(1, int), np.ones(1), 0.0, [-1, 1], 1)
+        to_svc(trained, 1.0, 1e-3, [-1, 1])
 
 
 def test_a_run_that_lost_what_alpha_belongs_to_is_refused(make_run: Any) -> None:

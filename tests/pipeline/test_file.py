@@ -21,7 +21,7 @@ from dcsvm_dask.solvers import MergeTables
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.merge_tables import as_bytes
 from tests.marks import long, soak
-from tests.strategies import ODD_BYTES, check_told, damaged, fuzz, inputs, noise
+from tests.strategies import ODD_BYTES, check_message, damaged, fuzz, inputs, noise
 
 IN_PROCESS = Execution(workers=0)
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -360,7 +360,7 @@ def test_pipeline_files(count: int, tmp_path: Path) -> None:
         try:
             found = read_pipeline(path)
         except InputError as error:
-            check_told(error, str(path))
+            check_message(error, str(path))
             return
         training = found.training
         assert 0 < training.C < math.inf

@@ -33,7 +33,7 @@ def chosen(data: DataSet, *, pieces: int = 1, **words: Any) -> tuple[Training, l
 
 
 @pytest.mark.parametrize(("pieces", "method"), [(1, "dcd"), (4, "ocas"), (0, "ocas")])
-def test_without_a_bias_a_linear_solver_is_chosen_and_told(
+def test_without_a_bias_a_linear_solver_is_chosen_and_reported(
     pieces: int, method: str, data: DataSet
 ) -> None:
     found, said = chosen(data, pieces=pieces, C=0.5, tol=1e-2)

@@ -84,7 +84,7 @@ def test_a_grid_whose_edge_is_best_is_extended(peak: tuple[float, float]) -> Non
     assert not edges(found, best)
 
 
-def test_a_peak_without_end_is_not_followed_for_ever_and_is_told() -> None:
+def test_a_peak_without_end_is_not_followed_for_ever_and_is_reported() -> None:
     done, found = played(300, (2.0**60, 1.0))
     assert [one.kind for one in done].count(EDGE) == MOST_EDGES
     assert ("C", 4.0) in edges(found, choose(found))

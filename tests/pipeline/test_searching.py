@@ -109,7 +109,7 @@ def test_impossible_words_are_refused(
         options_of(data, words, **options)
 
 
-def test_rows_that_cannot_be_told_apart_are_refused(tmp_path: Path) -> None:
+def test_rows_that_are_all_equal_are_refused(tmp_path: Path) -> None:
     same = api.ingest((np.full((20, 1), 7.0), np.arange(20) % 2), tmp_path / "same.zarr")
     with pytest.raises(InputError, match="its only feature has the same value in all rows"):
         options_of(same, {})

@@ -189,8 +189,8 @@ def test_commands_train_sort_and_evaluate_them(made: Made, tmp_path: Path) -> No
     assert found.exit_code == 0, found.output
     low, high = np.loadtxt(out, delimiter=",", skiprows=1).T
     assert (low <= high).all()
-    told = json.loads(invoke("evaluate", place, made.test, "--json", "--quiet").output)
-    assert list(told["by_quantile"]) == ["0.25", "0.75"]
+    reported = json.loads(invoke("evaluate", place, made.test, "--json", "--quiet").output)
+    assert list(reported["by_quantile"]) == ["0.25", "0.75"]
     shown = invoke("evaluate", place, made.test, "--quiet").output
     assert "0.75: coverage" in shown
     assert "crossing rows" in shown

@@ -237,7 +237,7 @@ def test_workers_give_the_same_model(made: Made, tmp_path: Path, two_workers: Ex
     np.testing.assert_array_equal(ours, made.run.predict(made.X[:50], execution=HERE))
 
 
-def test_commands_tell_of_targets(made: Made, tmp_path: Path) -> None:
+def test_commands_show_scores_of_targets(made: Made, tmp_path: Path) -> None:
     run, test = made.folder / "run", made.folder / "d.zarr/test"
     found = invoke("evaluate", run, test, "--workers", 0)
     assert found.exit_code == 0, found.output

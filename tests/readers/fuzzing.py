@@ -45,7 +45,7 @@ from tests.strategies import (
     ODD_BYTES,
     ODD_JSON,
     apply_changes,
-    check_told,
+    check_message,
     places_in,
     replaced,
 )
@@ -94,7 +94,7 @@ def read(path: Path, **options: Any) -> tuple[Any, Any] | None:
                 found.append((rows, values))
         return found[0] if len(found) == 1 else None
     except InputError as error:
-        check_told(error, str(path))
+        check_message(error, str(path))
         return None
 
 
@@ -187,7 +187,7 @@ class Svmlight(Fuzz):
                 statistics.update(rows)
             statistics.finish(rows.shape[1], source.is_sparse)
         except InputError as error:
-            check_told(error, str(path))
+            check_message(error, str(path))
 
 
 class Tables(Svmlight):
@@ -206,7 +206,7 @@ class WeightFiles(Svmlight):
         try:
             assert (Weights.of(path).values >= 0).all()
         except InputError as error:
-            check_told(error, str(path))
+            check_message(error, str(path))
 
 
 def npy(values: Any) -> bytes:
@@ -393,7 +393,7 @@ class DataSets(Folders):
             data.read_hashes(0, data.n_rows)
             data.rows.take(np.arange(0, min(data.n_rows, 100), 3))
         except InputError as error:
-            check_told(error, str(path))
+            check_message(error, str(path))
 
 
 class Runs(Folders):

@@ -12,10 +12,14 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from dcsvm_dask.data.ingest import ingest
+from dcsvm_dask.data.summary import reading_line, reading_of
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import Expected, column_layout
 from dcsvm_dask.readers.frames import FrameSource, memory_source
 from dcsvm_dask.readers.open import open_source
+from dcsvm_dask.readers.preparing.choices import Choices
+from dcsvm_dask.readers.preparing.source import PreparedSource
 from dcsvm_dask.readers.source import Source
 
 Opener = Callable[..., Source]
@@ -164,12 +168,48 @@ def test_labels_of_any_type() -> None:
         assert found.tolist() == list(labels)
 
 
-def test_an_index_of_pandas_is_not_taken_for_the_label(tmp_path: Path) -> None:
+def test_an_index_of_pandas_is_neither_label_nor_feature(tmp_path: Path) -> None:
     frame = pd.DataFrame({"x": np.arange(8.0), "species": list("abababab")})
     frame[frame.x != 3].to_parquet(tmp_path / "a.parquet")
     source = open_source(tmp_path / "a.parquet")
     assert source.reading.label == "species"
-    assert source.feature_names == ["x", "__index_level_0__"]
+    assert source.reading.index == ("__index_level_0__",)
+    assert source.feature_names == ["x"]
     ((rows, labels),) = source.blocks()
-    assert rows[:, 1].tolist() == [0, 1, 2, 4, 5, 6, 7]
+    assert rows[:, 0].tolist() == [0, 1, 2, 4, 5, 6, 7]
     assert list(labels) == list("abaabab")
+
+
+def test_an_index_with_a_name_is_a_feature_only_where_it_is_named(tmp_path: Path) -> None:
+    path, kept = tmp_path / "a.parquet", ("x", "customer")
+    frame = pd.DataFrame({"x": np.arange(8.0), "species": list("abababab")})
+    customer = pd.Index([7.0, 1, 3, 2, 9, 8, 5, 4], name="customer")
+    frame.set_index(customer).to_parquet(path)
+    assert open_source(path).feature_names == ["x"]
+    chosen = open_source(path, label="species", choices=Choices(columns=kept))
+    assert isinstance(chosen, PreparedSource)
+    assert chosen.input_names == list(kept)
+    by_name = open_source(path, label="customer", drop=["species"])
+    assert (by_name.reading.label, by_name.feature_names) == ("customer", ["x"])
+    later = Expected(2, kept, "species")
+    assert open_source(path, expected=later).feature_names == list(kept)
+    with pytest.raises(InputError, match="column -1, is left out by drop, or is the index of pand"):
+        open_source(path, label=-1)
+    frame.set_index("species").to_parquet(path)
+    assert open_source(path, label="species").feature_names == ["x"]
+    frame.set_index(frame.species.rename("class")).to_parquet(path)
+    assert open_source(path, drop=["species"]).reading.label == "class"
+
+
+def test_an_index_that_was_left_out_is_shown(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": np.arange(8.0), "species": list("abababab")})
+    frame[frame.x != 3].to_parquet(tmp_path / "a.parquet")
+    data = ingest(tmp_path / "a.parquet", tmp_path / "a.zarr", label="species", scale="none")
+    found = reading_of(data)
+    assert found["index"] == ["__index_level_0__"]
+    assert "without the index of pandas, '__index_level_0__' (--columns takes" in reading_line(
+        found
+    )
+    (tmp_path / "b.parquet").write_bytes(b"PAR1" + bytes(20))
+    with pytest.raises(InputError, match=r"b\.parquet: damaged"):
+        open_source(tmp_path / "b.parquet")

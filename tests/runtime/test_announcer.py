@@ -1,4 +1,4 @@
-"""From messages that come twice, late or not at all to events that are told once and in order."""
+"""Messages that come twice, late or not at all: callbacks receive events once and in order."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ SCORE: dict[str, Any] = {
 }
 
 
-class Told(Callback):
-    """Keeps what it is told, in a word or two each."""
+class Recorder(Callback):
+    """Keeps the events that it receives, in a word or two each."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
@@ -58,13 +58,13 @@ class Told(Callback):
 
 
 @pytest.fixture
-def told() -> Told:
-    return Told()
+def reported() -> Recorder:
+    return Recorder()
 
 
 @pytest.fixture
-def announcer(told: Told) -> Announcer:
-    return Announcer("run", [told])
+def announcer(reported: Recorder) -> Announcer:
+    return Announcer("run", [reported])
 
 
 def graph(*stages: dict[str, Any]) -> dict[str, Any]:
@@ -88,9 +88,9 @@ COMMIT = task("level-1", "commit", support=3)
 SCORED = task("score-level-1", "commit", accuracy=0.5)
 
 
-def test_stages_begin_one_after_the_other(announcer: Announcer, told: Told) -> None:
+def test_stages_begin_one_after_the_other(announcer: Announcer, reported: Recorder) -> None:
     tell(announcer, graph(LEVEL, SCORE), SLOT, COMMIT, SCORED)
-    assert told.words == [
+    assert reported.words == [
         "begin level-1",
         "block 0",
         "block 2",
@@ -102,72 +102,86 @@ def test_stages_begin_one_after_the_other(announcer: Announcer, told: Told) -> N
         "commit score-level-1",
         "score",
     ]
-    assert told.events[2].record == {"rows": 8, "seconds": 2.0}
+    assert reported.events[2].record == {"rows": 8, "seconds": 2.0}
 
 
-def test_what_comes_twice_is_told_once(announcer: Announcer, told: Told) -> None:
+def test_a_message_that_comes_twice_is_passed_on_once(
+    announcer: Announcer, reported: Recorder
+) -> None:
     solved = {"kind": "solve", "stage": "level-1", "node": "solve-0000", "worker": "w"}
     first = {**solved, "solved": [{"block": 0, "rows": 9, "seconds": 1.0}]}
     again = {**solved, "solved": [{"block": 0, "rows": 9, "seconds": 1.0}]}
     commits = {"kind": "graph_done", "commits": {"level-1": {"support": 3}}}
     tell(announcer, graph(LEVEL), first, again, SLOT, COMMIT, commits, commits)
-    assert told.words.count("block 0") == told.words.count("block 2") == 1
-    assert told.words.count("commit level-1") == 1
+    assert reported.words.count("block 0") == reported.words.count("block 2") == 1
+    assert reported.words.count("commit level-1") == 1
 
 
-def test_a_commit_of_which_no_message_came_is_told_from_storage(
-    announcer: Announcer, told: Told
+def test_a_commit_without_a_message_is_reported_from_storage(
+    announcer: Announcer, reported: Recorder
 ) -> None:
     commits = {"level-1": {"support": 3}, "score-level-1": {"accuracy": 0.5}}
     tell(announcer, graph(LEVEL, SCORE), SLOT, {"kind": "graph_done", "commits": commits})
-    assert told.words[-4:] == [
+    assert reported.words[-4:] == [
         "commit level-1",
         "begin score-level-1",
         "commit score-level-1",
         "score",
     ]
-    # A message of it that comes late is told, but not as another commit.
+    # A message of it that comes late is passed on, but not as another commit.
     tell(announcer, SCORED)
-    assert told.words.count("commit score-level-1") == 1
+    assert reported.words.count("commit score-level-1") == 1
 
 
-def test_a_stage_has_begun_when_a_task_of_it_is_told(announcer: Announcer, told: Told) -> None:
+def test_a_stage_has_begun_when_a_task_of_it_is_reported(
+    announcer: Announcer, reported: Recorder
+) -> None:
     """The message of the commit before it was lost with its worker."""
     tell(announcer, graph(LEVEL, SCORE), SLOT, SCORED)
-    assert told.words.index("begin score-level-1") < told.words.index("commit score-level-1")
+    assert reported.words.index("begin score-level-1") < reported.words.index(
+        "commit score-level-1"
+    )
     tell(announcer, {"kind": "graph_done", "commits": {"level-1": {}, "score-level-1": {}}})
-    assert told.words[-1] == "commit level-1"
-    assert told.words.count("commit score-level-1") == 1
+    assert reported.words[-1] == "commit level-1"
+    assert reported.words.count("commit score-level-1") == 1
 
 
-def test_what_was_committed_before_is_told_as_resumed(announcer: Announcer, told: Told) -> None:
+def test_stages_that_were_committed_before_are_reported_as_resumed(
+    announcer: Announcer, reported: Recorder
+) -> None:
     tell(announcer, graph({**LEVEL, "record": {"support": 3}}, SCORE))
-    assert told.words == ["begin level-1", "commit level-1", "begin score-level-1"]
-    assert told.events[1].resumed
+    assert reported.words == ["begin level-1", "commit level-1", "begin score-level-1"]
+    assert reported.events[1].resumed
     tell(announcer, SCORED)
-    assert not told.events[-1].resumed
+    assert not reported.events[-1].resumed
 
 
-def test_a_stage_that_is_done_again_is_told_again(announcer: Announcer, told: Told) -> None:
+def test_a_stage_that_is_done_again_is_reported_again(
+    announcer: Announcer, reported: Recorder
+) -> None:
     tell(announcer, graph(LEVEL), SLOT, COMMIT, graph(LEVEL), SLOT, COMMIT)
-    assert told.words.count("commit level-1") == told.words.count("block 0") == 2
+    assert reported.words.count("commit level-1") == reported.words.count("block 0") == 2
 
 
-def test_other_runs_of_the_same_scheduler_are_left_out(announcer: Announcer, told: Told) -> None:
+def test_other_runs_of_the_same_scheduler_are_left_out(
+    announcer: Announcer, reported: Recorder
+) -> None:
     tell(announcer, {**graph(LEVEL), "run": "other"}, {**COMMIT, "run": "other"})
-    assert told.words == []
+    assert reported.words == []
 
 
 @pytest.mark.parametrize("shared", [False, long(True)], ids=["in process", "cluster"])
 def test_a_callback_ends_a_run_and_the_best_level_is_the_model(
     shared: bool, train: Callable[..., api.Run], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    told = Told()
+    reported = Recorder()
     execution = request.getfixturevalue("two_workers") if shared else Execution(workers=0)
-    run = train(callbacks=[told, StopAt("level-2", StopRun("that is enough"))], execution=execution)
+    run = train(
+        callbacks=[reported, StopAt("level-2", StopRun("that is enough"))], execution=execution
+    )
     status = run.status()
     assert status["state"] == "interrupted"
     assert status["message"] == "stopped: that is enough; level-2 is the model"
-    assert (status["model"], told.words[-1]) == ("level-2", "commit level-2")
+    assert (status["model"], reported.words[-1]) == ("level-2", "commit level-2")
     done = api.resume(tmp_path / "run", execution=Execution(workers=0), quiet=True)
     assert done.status()["converged"]

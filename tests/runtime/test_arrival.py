@@ -108,7 +108,7 @@ def test_a_worker_that_comes_later_and_sees_nothing_is_named(
 
 
 @pytest.mark.long
-def test_a_worker_that_comes_later_and_is_too_small_is_told_of(
+def test_a_worker_that_comes_later_and_is_too_small_is_reported(
     train: Callable[..., api.Run],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

@@ -1,4 +1,4 @@
-"""What callbacks raise, and when: the run ends as it says, and everybody is told of the end."""
+"""What callbacks raise, and when: the run ends as it says, and every callback receives the end."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from dcsvm_dask.storage.lock import FolderLock
 
 HERE = dcsvm.Execution(workers=0)
 HOW: dict[str, Any] = {"gamma": 4.0, "C": 8.0, "clusters": (6, 2), "quiet": True, "report": False}
-TOLD = ("begin", "plan", "stage", "blocks", "block", "task", "commit", "round", "say")
+EVENTS = ("begin", "plan", "stage", "blocks", "block", "task", "commit", "round", "say")
 
 
 class Raises(dcsvm.Callback):
-    """Raises something the first time that it is told of one kind of event."""
+    """Raises something at the first event of one kind."""
 
     def __init__(self, when: str, error: BaseException) -> None:
         self.raised = False
@@ -43,7 +43,7 @@ class Last(dcsvm.Callback):
         self.ends.append(event)
 
 
-@pytest.mark.parametrize("when", TOLD)
+@pytest.mark.parametrize("when", EVENTS)
 @pytest.mark.long
 def test_a_run_can_be_stopped_wherever_it_is(when: str, small: Path, tmp_path: Path) -> None:
     raises, last = Raises(when, dcsvm.StopRun("that is\nenough")), Last()

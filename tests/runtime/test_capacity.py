@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dcsvm_dask.api.training import chosen_sizes, fitted
+from dcsvm_dask.api.sizes import chosen_sizes, fitted
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel
 from dcsvm_dask.methods import resources
@@ -156,7 +156,7 @@ def test_rows_of_descent_are_read_in_as_few_chunks_as_fit() -> None:
         check_memory(plan(found, GOALS, COVTYPE), available)
 
 
-def test_sizes_that_were_lowered_are_told_as_the_options_that_give_them() -> None:
+def test_sizes_that_were_lowered_are_shown_as_the_options_that_give_them() -> None:
     found = fit_caps(SETTINGS, GOALS, COVTYPE, 600 << 20)
     caps = f"--block-cap {found.block_cap} --set-cap {found.set_cap}"
     assert chosen_sizes(SETTINGS, found) == caps

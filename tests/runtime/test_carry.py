@@ -85,18 +85,18 @@ def test_files_do_not_grow_with_rounds(
 
 
 class Recorder(api.Callback):
-    """Keeps what it is told."""
+    """Keeps the events that it receives."""
 
     def __init__(self) -> None:
-        self.told: list[Event] = []
+        self.reported: list[Event] = []
 
     def on_event(self, event: Event) -> None:
-        self.told.append(event)
+        self.reported.append(event)
 
     def of(self, kind: type[StageDone | TaskDone]) -> list[tuple[str, str]]:
         """Return stage and node of all events of a kind."""
-        told = [event for event in self.told if isinstance(event, kind)]
-        return [(event.stage, getattr(event, "node", "")) for event in told]
+        reported = [event for event in self.reported if isinstance(event, kind)]
+        return [(event.stage, getattr(event, "node", "")) for event in reported]
 
 
 def test_all_rounds_are_shown_wherever_their_records_lie(

@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 
 from dcsvm_dask import Callback, Execution, api
-from dcsvm_dask.errors import InputError
+from dcsvm_dask.errors import InputError, RunError
 from dcsvm_dask.estimators import DCSVC
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.clients import check_client, default_client
@@ -185,6 +185,24 @@ def test_runs_side_by_side_share_a_client(cluster: Any, data: str, tmp_path: Pat
     for run, one in zip(runs, heard, strict=True):
         assert one.runs == {run.url}
         assert one.tasks > 5
+
+
+@pytest.mark.long
+def test_a_client_that_is_closed_in_the_middle_leaves_a_run_that_goes_on(
+    cluster: Any, data: str, alone: api.Run, tmp_path: Path
+) -> None:
+    from distributed import Client
+
+    class Closes(api.Callback):
+        def on_task(self, event: Any) -> None:
+            client.close()
+
+    client, place = Client(cluster), tmp_path / "run"
+    with pytest.raises(RunError, match="the client was closed; what was committed stays: resume"):
+        api.train(data, place, client=client, callbacks=[Closes()], **QUIET, **WORDS)
+    with Client(cluster) as other:
+        run = api.resume(place, client=other, **QUIET)
+    assert run.to_sklearn().dual_coef_.tobytes() == alone.to_sklearn().dual_coef_.tobytes()
 
 
 def test_handlers_of_a_topic_come_and_go() -> None:

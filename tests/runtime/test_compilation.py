@@ -1,4 +1,4 @@
-"""It is told that Numba compiles where it does, and only there."""
+"""Compilation is reported where Numba compiles, and only there."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from tests.callbacks import Heard
 from tests.svc import solve_online
 
 
-def test_that_something_is_compiled_is_told_once() -> None:
-    told: list[str] = []
+def test_compilation_is_reported_once() -> None:
+    reported: list[str] = []
 
     @numba.njit
     def once(x):
@@ -45,14 +45,14 @@ def test_that_something_is_compiled_is_told_once() -> None:
         return x - 1
 
     once.py_func.__module__ = "dcsvm_dask.solvers"
-    with first_compiled(lambda: told.append("compiling")):
+    with first_compiled(lambda: reported.append("compiling")):
         of_others(1)
-        assert not told
+        assert not reported
         once(1)
         once(1.0)
-    assert told == ["compiling"]
+    assert reported == ["compiling"]
     once(1j)
-    assert told == ["compiling"]
+    assert reported == ["compiling"]
 
 
 @pytest.mark.one_quick
@@ -62,8 +62,8 @@ def test_the_online_solver_finds_all_compiled(sparse: bool) -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((600, 3)).astype(np.float32)
     y = np.sign(rng.standard_normal(600))
-    told: list[str] = []
-    with first_compiled(lambda: told.append("compiling")):
+    reported: list[str] = []
+    with first_compiled(lambda: reported.append("compiling")):
         for equality in (False, True):
             found = solve_online(
                 Kernel("rbf", 1.0),
@@ -74,7 +74,7 @@ def test_the_online_solver_finds_all_compiled(sparse: bool) -> None:
                 cache_bytes=100_000,
             )
             assert found.fetched > 0
-    assert told == []
+    assert reported == []
 
 
 def test_compilation_is_announced_at_once_by_the_thread_that_waits_for_it() -> None:
@@ -170,8 +170,8 @@ def test_what_a_run_needs_is_what_is_compiled_for_it(
     kernel = Kernel(next(name for name, kind in KERNELS.items() if kind.argument == argument))
     task = Regression(0.1) if kinks else Classification()
     dual = task.dual(y, np.ones(len(y)))
-    told: list[str] = []
-    with first_compiled(lambda: told.append("compiling")):
+    reported: list[str] = []
+    with first_compiled(lambda: reported.append("compiling")):
         partition, _ = choose_partition(
             Kernel("rbf", 1.0), rows, n_clusters=4, n_rows=500, cap=400, seed=0
         )
@@ -180,14 +180,14 @@ def test_what_a_run_needs_is_what_is_compiled_for_it(
         found = solve_inner(K, dual, equality=bias, tol=1e-2)
         solve_inner(K, dual.with_bias(0.1), tol=1e-2)  # a block of a level
         kernel_product(kernel, rows, rows, found.beta, budget=1e-6, tol=1e-4)
-    assert told == []
+    assert reported == []
 
 
 def test_what_is_there_already_is_not_compiled() -> None:
     warm_up(DENSE)
-    told: list[str] = []
-    warm_up(DENSE, lambda: told.append("compiling"))
-    assert told == []
+    reported: list[str] = []
+    warm_up(DENSE, lambda: reported.append("compiling"))
+    assert reported == []
 
 
 @pytest.mark.parametrize(("current", "left"), [(False, 0), (True, 3)])

@@ -72,7 +72,7 @@ def test_of_the_workers_of_a_node_one_has_it_compiled_and_all_go_on(
         f"pathlib.Path({str(node / 'done')!r}).touch()",
     )
     monkeypatch.setattr(compile_once, "COMMAND", child(node, *lines))
-    told: list[str] = []
+    reported: list[str] = []
     beats = [Beats() for _ in range(3)]
 
     async def hear() -> None:
@@ -82,13 +82,13 @@ def test_of_the_workers_of_a_node_one_has_it_compiled_and_all_go_on(
         (node / "heard").touch()
 
     async def workers() -> None:
-        compiled = (compile_once.compile_once(DENSE, told.append, beat) for beat in beats)
+        compiled = (compile_once.compile_once(DENSE, reported.append, beat) for beat in beats)
         await asyncio.wait_for(asyncio.gather(*compiled, hear()), SECONDS)
 
     asyncio.run(workers())
     assert (node / "log").read_text() == "one\n"
-    assert len(told) == 1
-    assert told[0].startswith("compiling for the workers of ")
+    assert len(reported) == 1
+    assert reported[0].startswith("compiling for the workers of ")
     (node / "log").unlink()
     asyncio.run(workers())
     assert not (node / "log").exists()
@@ -129,7 +129,7 @@ def test_a_lock_of_who_has_ended_holds_nobody_up(
         ("raise ImportError('no numba')", r"ended with status 1 \(ImportError: no numba\); it"),
     ],
 )
-def test_a_child_that_ends_without_having_compiled_is_told_of(
+def test_a_child_that_ends_without_having_compiled_is_reported(
     node: Path, monkeypatch: pytest.MonkeyPatch, line: str, said: str
 ) -> None:
     monkeypatch.setattr(compile_once, "COMMAND", child(node, line))

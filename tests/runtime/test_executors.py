@@ -87,16 +87,16 @@ def run(tmp_path: Any) -> RunFolder:
 
 
 def carried(
-    run: RunFolder, graph: list[Stage], told: Callback, check: Callable[[], None] = lambda: None
+    run: RunFolder, graph: list[Stage], reported: Callback, check: Callable[[], None] = lambda: None
 ) -> None:
-    with in_process(Announcer(run.place.url, [told])) as executor:
+    with in_process(Announcer(run.place.url, [reported])) as executor:
         assert executor.side_by_side() == 2
         executor.run(run, graph, check)
 
 
 def test_nodes_of_a_layer_run_side_by_side_and_callbacks_here(run: RunFolder) -> None:
-    told = Threads()
-    carried(run, stage(paired, 6), told)
+    reported = Threads()
+    carried(run, stage(paired, 6), reported)
     records = [run.node("level-1", f"solve-{i:04d}").record for i in range(6)]
     main = threading.current_thread().name
     assert main not in {record["here"] for record in records}
@@ -104,10 +104,10 @@ def test_nodes_of_a_layer_run_side_by_side_and_callbacks_here(run: RunFolder) ->
     first = run.node("level-1", "first").record
     assert (first["threads"], first["here"]) == (2, main)
     assert first["of_many"] == 1  # as on a cluster, where other tasks run in other processes
-    assert told.seen == {main}
-    assert told.nodes[0] == "first"
-    assert sorted(told.nodes[1:7]) == [f"solve-{i:04d}" for i in range(6)]
-    assert told.nodes[7:] == [COMMIT]
+    assert reported.seen == {main}
+    assert reported.nodes[0] == "first"
+    assert sorted(reported.nodes[1:7]) == [f"solve-{i:04d}" for i in range(6)]
+    assert reported.nodes[7:] == [COMMIT]
     assert resources.threads() == 2
 
 

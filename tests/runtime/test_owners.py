@@ -16,7 +16,7 @@ import pytest
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import OwnershipLostError
-from dcsvm_dask.methods import progress as telling
+from dcsvm_dask.methods import progress as reports
 from dcsvm_dask.methods.graph import COMMIT, Stage, single
 from dcsvm_dask.methods.progress import advance_reporter
 from dcsvm_dask.runtime.announcer import Announcer
@@ -177,7 +177,7 @@ def wait_and_report(run: RunFolder, attempt: Attempt) -> Record:
 def test_a_loss_ends_what_is_under_way(
     workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(telling, "EVERY_SECONDS", 0.1)
+    monkeypatch.setattr(reports, "EVERY_SECONDS", 0.1)
     place = Location.of(tmp_path / "run")
     stages = [Stage("level-1", (single("solve", wait_and_report), single(COMMIT, nothing)), "l1")]
     announcer = Announcer(place.url, [])

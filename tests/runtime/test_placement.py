@@ -142,11 +142,11 @@ def test_a_restricted_run_uses_and_looks_at_the_workers_that_it_may_use_only(
         "workers": {"workers": ["svm"]},
         "address": {"workers": mine},
     }
-    told = Workers()
+    reported = Workers()
     # On the other one, whose memory is too small for it, the run would be refused.
     with dask.annotate(**ways[how]):
-        run = train(execution=Execution(scheduler=shared.scheduler_address), callbacks=[told])
-    assert told.seen == {mine}
+        run = train(execution=Execution(scheduler=shared.scheduler_address), callbacks=[reported])
+    assert reported.seen == {mine}
     np.testing.assert_array_equal(look.alpha(run), look.alpha(undisturbed))
 
 

@@ -121,7 +121,7 @@ class Disk:
             else:
                 self._name(path, self._new())
         elif event == "mkdir":
-            if path not in self.names:  # also told of where the folder is there already
+            if path not in self.names:  # also reported where the folder is there already
                 self._name(path, self._new())
         elif event in ("rename", "link"):
             target, keys = more
@@ -132,7 +132,7 @@ class Disk:
                 folder = PurePosixPath(target).parent
                 self.commits.setdefault(target, []).append([str(folder / key) for key in keys])
         elif event == "remove":
-            # Also told of where a folder is not empty and stays.
+            # Also reported where a folder is not empty and stays.
             if not any(name.startswith(f"{path}/") for name in self.names):
                 self._forget(path)
         elif event == "sync":

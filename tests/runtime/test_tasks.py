@@ -111,11 +111,11 @@ class Tasks(Callback):
         self.events.append(event)
 
 
-def test_in_process_nodes_run_once_in_order_and_are_told_of(tmp_path: Any) -> None:
+def test_in_process_nodes_run_once_in_order_and_are_reported(tmp_path: Any) -> None:
     done.clear()
-    told = Tasks()
+    reported = Tasks()
     run = RunFolder.create(Location.of(tmp_path / "run"), HEADER)
-    with in_process(Announcer(run.place.url, [told])) as executor:
+    with in_process(Announcer(run.place.url, [reported])) as executor:
         executor.run(run, STAGES, lambda: None)
         executor.run(run, STAGES, lambda: None)
     order = [name.split("-00")[0] for name in done]
@@ -127,10 +127,10 @@ def test_in_process_nodes_run_once_in_order_and_are_told_of(tmp_path: Any) -> No
         *("level-1/solve",) * 2,
         "level-1/commit",
     ]
-    heard = [f"{event.stage}/{event.node}" for event in told.events]
+    heard = [f"{event.stage}/{event.node}" for event in reported.events]
     assert [name.split("-00")[0] for name in heard] == order
     assert sorted(heard) == sorted(done)  # nodes of a layer may end in any order
-    assert all(event.worker == "in-process" for event in told.events)
+    assert all(event.worker == "in-process" for event in reported.events)
 
 
 def test_executions_that_cannot_be_are_refused() -> None:

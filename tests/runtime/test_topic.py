@@ -72,5 +72,5 @@ def test_no_task_of_a_run_fails(cluster: LocalCluster, train: Callable[..., api.
         events = [event for _, event in client.get_events(TOPIC)]
     said = "\n".join(text for lines in logs.values() for _, text in lines)
     assert "Compute Failed" not in said
-    told = {event["stage"] for event in events if event.get("node") == "commit"}
-    assert {"level-2", "level-1"} <= told
+    reported = {event["stage"] for event in events if event.get("node") == "commit"}
+    assert {"level-2", "level-1"} <= reported

@@ -85,16 +85,16 @@ def test_a_damaged_commit_object_is_named(left: Path) -> None:
         api.resume(left, execution=HERE, quiet=True)
 
 
-def test_progress_is_told(left: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_reported(left: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verification, "REPORT_EVERY", 0.0)
     heard = Heard()
     api.resume(left, execution=HERE, quiet=True, callbacks=[heard])
     run = RunFolder.open(Location.of(left))
     total = sum(len(run.unreleased(stage)) for stage in run.stages())
     assert total > 5
-    told = [said.text for said in heard.said if said.text.startswith("checking")]
-    assert len(told) == total
-    assert told[-1].startswith(f"checking what is committed: {total} of {total} tasks")
+    reported = [said.text for said in heard.said if said.text.startswith("checking")]
+    assert len(reported) == total
+    assert reported[-1].startswith(f"checking what is committed: {total} of {total} tasks")
 
 
 @pytest.mark.parametrize("most", [1, 3, 1000])

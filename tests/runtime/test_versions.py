@@ -26,13 +26,13 @@ SECONDS = 120.0
 
 
 class Others(Callback):
-    """Keeps which versions a run was told of."""
+    """Keeps the other versions that a run met."""
 
     def __init__(self) -> None:
-        self.told: list[OtherVersions] = []
+        self.events: list[OtherVersions] = []
 
     def on_versions(self, event: OtherVersions) -> None:
-        self.told.append(event)
+        self.events.append(event)
 
 
 class AddsWorker(Others):
@@ -94,7 +94,7 @@ def test_a_worker_that_joins_later_with_other_results_takes_no_part(
     assert len(run.status()["peak_bytes"]) == 1  # one process has done all
     assert follow.worker is not None
     assert follow.worker.wait(SECONDS) == 0  # it left by itself
-    (event,) = follow.told
+    (event,) = follow.events
     assert event.refused
     assert event.differing == {"result_version": [str(RESULT_VERSION), "-1"]}
     (entry,) = journal(run)
@@ -109,7 +109,7 @@ def test_a_worker_that_joins_later_with_other_libraries_is_reported(
     text = "found = {**package.versions(), 'numpy': '0.1'}; package.versions = lambda: found"
     follow = AddsWorker(dask_cluster, *preload(tmp_path, text))
     run = train(execution=Execution(scheduler=address), callbacks=[follow])
-    (event,) = follow.told
+    (event,) = follow.events
     assert not event.refused
     assert event.differing == {"numpy": [versions()["numpy"], "0.1"]}
     assert len(journal(run)) == 1
@@ -127,7 +127,7 @@ def test_a_resume_with_other_versions_is_reported_and_kept_in_the_journal(
     resumed = api.resume(
         run.url, stop_at=0, execution=HERE, callbacks=[follow], progress="lines", report=False
     )
-    (event,) = follow.told
+    (event,) = follow.events
     assert event.differing == {"blas": [versions()["blas"], "openblas 0.1 Haswell"]}
     said = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
     assert len(said) == 1
@@ -138,7 +138,7 @@ def test_a_resume_with_other_versions_is_reported_and_kept_in_the_journal(
     assert words in Path(resumed.report()).read_text()
     again = Others()
     Replay(resumed.folder, [again]).look()
-    assert [one.differing for one in again.told] == [event.differing]
+    assert [one.differing for one in again.events] == [event.differing]
 
 
 def test_a_run_of_another_result_version_can_be_used_but_not_gone_on_with(

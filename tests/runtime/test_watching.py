@@ -33,7 +33,7 @@ from dcsvm_dask.runtime.worker import PrepareWorker
 A, B = "tcp://10.0.0.1:1", "tcp://10.0.0.1:2"
 
 
-class Told(Callback):
+class Recorder(Callback):
     """Keeps what went wrong."""
 
     def __init__(self) -> None:
@@ -51,25 +51,25 @@ def workers(**seen: float) -> dict[str, dict[str, Any]]:
     }
 
 
-def test_a_worker_whose_heartbeat_stands_still_is_told_of_once(
+def test_a_worker_whose_heartbeat_stands_still_is_reported_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     watch = WorkerWatch(Announcer("run", []))
-    told = []
+    reported = []
     for now[0], a in ((0, 5), (20, 5), (29, 5), (31, 5), (50, 5), (60, 6), (95, 6)):
         # The scheduler's clock is not this one's.
-        told.append([message["worker"] for message in watch.look(workers(a=a, b=1e9 + now[0]))])
-    assert told == [[], [], [], [A], [], [], [A]]
+        reported.append([message["worker"] for message in watch.look(workers(a=a, b=1e9 + now[0]))])
+    assert reported == [[], [], [], [A], [], [], [A]]
     assert watch.why(A) == "it had been silent"
     event = WorkerSilent("run", 0.0, A, 31.2)
     assert fault(event).startswith(f"worker {A} has been silent for 31 s: it is stopped, hangs")
 
 
-def test_what_is_known_of_a_loss_is_told_with_it() -> None:
-    told = Told()
-    announcer = Announcer("run", [told])
+def test_the_reason_of_a_loss_is_reported_with_it() -> None:
+    reported = Recorder()
+    announcer = Announcer("run", [reported])
     watch = WorkerWatch(announcer)
     list(watch.look(workers(a=0.0, b=0.0)))
     watch.ended(MEMORY_TOPIC, {"worker": A, "pid": 1, "rss": 892 << 20})
@@ -101,8 +101,8 @@ def test_a_loss_is_read_from_the_topic_of_the_worker(monkeypatch: pytest.MonkeyP
     later: list[Callable[[], None]] = []
     loop = SimpleNamespace(call_later=lambda _, call: later.append(call))
     monkeypatch.setattr(IOLoop, "current", lambda: loop)
-    told, followed = Told(), list[str]()
-    announcer = Announcer("run", [told])
+    reported, followed = Recorder(), list[str]()
+    announcer = Announcer("run", [reported])
     watch = WorkerWatch(announcer, followed.append)
     watch.follow([A])
     list(watch.look(workers(a=0.0, b=0.0)))
@@ -116,14 +116,14 @@ def test_a_loss_is_read_from_the_topic_of_the_worker(monkeypatch: pytest.MonkeyP
     for call in later:
         call()
     announcer.drain()
-    assert [(event.worker, event.tasks, event.why) for event in lost_of(told)] == [
+    assert [(event.worker, event.tasks, event.why) for event in lost_of(reported)] == [
         (A, ["solve-0001"], "its process ended with status 3"),
         ("tcp://10.0.0.1:3", [], "its process ended with status 4"),
     ]
 
 
-def lost_of(told: Told) -> list[WorkerLost]:
-    return [event for event in told.faults if isinstance(event, WorkerLost)]
+def lost_of(reported: Recorder) -> list[WorkerLost]:
+    return [event for event in reported.faults if isinstance(event, WorkerLost)]
 
 
 def test_copies_of_anybodys_data_leave_the_connection_of_a_run() -> None:
@@ -204,8 +204,8 @@ def test_a_worker_that_is_stopped_and_then_killed(
     address, _ = dask_cluster.start(2, worker=words)
     pids: dict[str, int] = {}
 
-    class StopsOne(Told):
-        """Stops a worker after a level, and kills it when that has been told of."""
+    class StopsOne(Recorder):
+        """Stops a worker after a level, and kills it when that has been reported."""
 
         def on_commit(self, event: Any) -> None:
             if event.stage == "level-2":
@@ -218,9 +218,9 @@ def test_a_worker_that_is_stopped_and_then_killed(
             if isinstance(event, WorkerSilent):
                 os.kill(pids[event.worker], signal.SIGKILL)
 
-    told = StopsOne()
-    run = train(execution=Execution(scheduler=address), callbacks=[told])
-    silent, lost = told.faults
+    reported = StopsOne()
+    run = train(execution=Execution(scheduler=address), callbacks=[reported])
+    silent, lost = reported.faults
     assert isinstance(silent, WorkerSilent)
     assert pids[silent.worker] == min(pids.values())
     assert isinstance(lost, WorkerLost)

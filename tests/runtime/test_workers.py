@@ -83,7 +83,7 @@ def test_any_number_of_workers_a_host_gives_the_same_bits(
 
 @pytest.mark.long
 @pytest.mark.soak
-def test_memory_changes_no_bit_but_by_sizes_that_are_told_and_can_be_given(
+def test_memory_changes_no_bit_but_by_sizes_that_are_shown_and_can_be_given(
     demo_rows: Callable[..., Path], look: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data, words = demo_rows(13_000), {"gamma": 1.0, "C": 1.0, "tol": 0.1, "levels": 0}

@@ -92,18 +92,18 @@ def test_every_basis_vector_lowers_the_objective_and_few_do_much(
     X, y = problem("ijcnn1")
     X, y, fresh, labels = X[:2000], y[:2000], X[2000:6000], y[2000:6000]
     kernel = Kernel("rbf", 2.0)
-    told: list[int] = []
+    reported: list[int] = []
 
     def hear(size: int, about: dict[str, Any]) -> None:
-        told.append(size)
+        reported.append(size)
         assert about["most"] == 100
         assert about["objective"] < about["start"]
 
     found = solve_greedy(kernel, X, y, 32.0, most=100, tol=0.0, solved=hear)
     assert np.count_nonzero(np.diff(found.objectives) < 0.0) >= 100
     assert never_rises(found.objectives)
-    assert told[-1] == 100
-    assert told == sorted(told)
+    assert reported[-1] == 100
+    assert reported == sorted(reported)
     few = solve_greedy(kernel, X, y, 32.0, most=25, tol=0.0)
     blind = [
         solve_greedy(

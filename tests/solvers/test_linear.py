@@ -80,7 +80,7 @@ def _agrees(
     # Weak duality: minus the dual objective lies below every primal one, at the answer on it.
     assert _primal(X, y, C, loss, constant, found.w, weight) == pytest.approx(best, rel=1e-6)
     assert -found.objective <= best * (1.0 + 1e-9)
-    # The violation that is told is that of the point that is handed back.
+    # The reported violation is that of the returned point.
     ridge = 0.5 / np.asarray(C) if loss == "squared_hinge" else 0.0
     upper = np.inf if loss == "squared_hinge" else C
     gradient = y * (X @ found.w + found.b) - 1.0 + ridge * found.alpha

@@ -257,7 +257,7 @@ def test_the_gap_bounds_what_is_left_after_each_pass(few: Rows) -> None:
     np.testing.assert_allclose(found.history[-5:, 0], dual[-5:], rtol=1e-3)
 
 
-def test_without_rest_the_best_is_told(few: Rows) -> None:
+def test_without_convergence_the_best_point_is_returned(few: Rows) -> None:
     X, y = few
     found = solve_linear(X, y, 1.0, bias="free", tol=1e-9, max_iter=3)
     assert not found.converged

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import sparse
-from sklearn.datasets import load_digits
+from scipy import linalg, sparse
+from sklearn.datasets import load_digits, load_iris
 from sklearn.svm import LinearSVC
 
 from dcsvm_dask.errors import InputError
@@ -239,3 +239,16 @@ def test_impossible_classes_are_refused() -> None:
     ):
         with pytest.raises(InputError, match=said):
             solve_crammer_singer(X, codes, C, 2)
+
+
+def test_few_features_are_factorised_by_lapack_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = load_iris(return_X_y=True)
+    dual = Classification(squared=True).dual(np.where(y == 1, 1.0, -1.0), np.ones(len(y)))
+    wanted = solve_linear_primal(X, dual, constant=1.0, tol=1e-8)
+    with monkeypatch.context() as without:
+        without.setattr(linalg, "solve", None)
+        found = solve_linear_primal(X, dual, constant=1.0, tol=1e-8)
+    np.testing.assert_array_equal(found.w, wanted.w)
+    monkeypatch.setattr(linalg.lapack, "dposv", lambda H, g: (H, g, 1))
+    found = solve_linear_primal(X, dual, constant=1.0, tol=1e-8)
+    np.testing.assert_allclose(found.w, wanted.w, atol=1e-9)

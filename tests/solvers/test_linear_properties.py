@@ -144,7 +144,7 @@ def test_no_rows_or_no_features(storage: Any) -> None:
     assert bare.b == pytest.approx(1.0, abs=1e-3)
 
 
-def test_limits_are_kept_and_told() -> None:
+def test_limits_are_kept_and_reported() -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 20))
     y = np.where(rng.random(200) < 0.5, 1.0, -1.0)

@@ -10,11 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.datasets import make_moons
 from sklearn.svm import SVC, SVR
 
 from dcsvm_dask.estimators import DCSVC, DCSVR
 from dcsvm_dask.kernels import Kernel, kernel_matrix
-from dcsvm_dask.solvers import machines_of_rows, on_demand, solve_inner, solve_smo, whole
+from dcsvm_dask.solvers import (
+    machines_of_rows,
+    on_demand,
+    pairs_on_demand,
+    solve_inner,
+    solve_smo,
+    whole,
+)
 from dcsvm_dask.solvers.on_demand import solve_on_demand
 from dcsvm_dask.solvers.optimality import violation
 from dcsvm_dask.tasks import Classification, Dual, Quantile, Regression
@@ -34,7 +42,7 @@ def standard(X: Any) -> Any:
 
 @pytest.fixture(scope="module")
 def colours(shared_data: Callable[[str], Any]) -> Any:
-    """9,000 colours, skin or not, told apart by few support vectors; distinct rows."""
+    """9,000 colours, skin or not, separated by few support vectors; distinct rows."""
     data = shared_data("skin_nonskin")
     X, y = data["X_train"], np.where(data["y_train"] == data["y_train"].max(), 1, -1)
     X, first = np.unique(X, axis=0, return_index=True)
@@ -66,6 +74,7 @@ def solved(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 def _to_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Go on, however many rows are asked for."""
     monkeypatch.setattr(on_demand, "LOOKS", ((1.0, 1.0),))
+    monkeypatch.setattr(on_demand, "LATER", ((1.0, 1.0),))
     monkeypatch.setattr(on_demand, "MOST_ASKED", 2.0)
     monkeypatch.setattr(on_demand, "MOST_WORK", 10_000)
 
@@ -171,7 +180,8 @@ def test_what_takes_too_many_steps_is_given_up(skin: Any, monkeypatch: pytest.Mo
         return found
 
     monkeypatch.setattr(on_demand, "solve_inner", counted)
-    monkeypatch.setattr(on_demand, "LOOKS", ((1.0, 1.0),))  # rows are not what ends it
+    monkeypatch.setattr(on_demand, "LOOKS", ((1.0, 1.0),))
+    monkeypatch.setattr(on_demand, "LATER", ((1.0, 1.0),))  # rows are not what ends it
     assert solve_on_demand(Kernel("linear"), X, dual)[0] is None
     most = on_demand.MOST_WORK * len(y) ** 2
     assert 0.5 * most < sum(work) <= most
@@ -242,8 +252,9 @@ def test_an_infinite_value_is_refused_in_words(skin: Any) -> None:
 
 
 def test_pairs_of_classes_are_those_of_svc(
-    shared_data: Callable[[str], Any], solved: list[bool]
+    shared_data: Callable[[str], Any], solved: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(pairs_on_demand, "MOST_ROWS", 0)  # pairs of few rows have their own solver
     data = shared_data("shuttle")
     X, y = standard(data["X_train"][:3000]), data["y_train"][:3000]
     ours = DCSVC(C=100.0, gamma=0.5).fit(X, y)
@@ -307,3 +318,14 @@ def test_what_it_finds_is_feasible_and_within_the_tolerance(
     K = kernel_matrix(kernel, X, dtype=np.float64)
     gradient = dual.gradient(K @ found.beta, found.beta)
     assert violation(gradient, found.beta, dual, equality=True) <= 1e-3 + 1e-9
+
+
+@pytest.mark.parametrize("n", [1300, 1800])
+def test_classes_that_overlap_may_need_few_rows(n: int, solved: list[bool]) -> None:
+    X, y = make_moons(n, noise=0.2, random_state=0)
+    X = standard(X)
+    ours, theirs = DCSVC().fit(X, y), SVC(tol=1e-8).fit(X.astype(float), y)
+    assert solved == [True]
+    np.testing.assert_array_equal(ours.support_, theirs.support_)
+    found, wanted = (one.decision_function(X) for one in (ours, theirs))
+    np.testing.assert_allclose(found, wanted, atol=1e-5)

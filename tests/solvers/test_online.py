@@ -167,20 +167,20 @@ def test_a_start_is_gone_on_from_and_its_sum_kept(problem: Callable[[str], Any])
     assert shifted.objective == pytest.approx(whole.objective, rel=1e-4)
 
 
-def test_it_tells_how_it_gets_on(problem: Callable[[str], Any]) -> None:
+def test_progress_is_reported(problem: Callable[[str], Any]) -> None:
     X, y = problem("a9a")
-    told: list[tuple[int, dict[str, Any]]] = []
+    reported: list[tuple[int, dict[str, Any]]] = []
     found = solve_online(
-        Kernel("rbf", 2.0**-5), X[:800], y[:800], 4.0, solved=lambda *news: told.append(news)
+        Kernel("rbf", 2.0**-5), X[:800], y[:800], 4.0, solved=lambda *news: reported.append(news)
     )
-    assert [rows for rows, _ in told[:4]] == [256, 512, 768, 800]
+    assert [rows for rows, _ in reported[:4]] == [256, 512, 768, 800]
     # The rest tell of the finish.
-    assert {rows for rows, _ in told[4:]} == {800}
-    assert told[-1][1]["n_iter"] == found.n_iter > told[3][1]["n_iter"]
-    last = told[-1][1]
+    assert {rows for rows, _ in reported[4:]} == {800}
+    assert reported[-1][1]["n_iter"] == found.n_iter > reported[3][1]["n_iter"]
+    last = reported[-1][1]
     assert last["rows"] == 800
     assert 0 < last["support"] <= last["expansion"]
-    assert found.objective - 1e-9 <= last["objective"] < told[0][1]["objective"] < 0.0
+    assert found.objective - 1e-9 <= last["objective"] < reported[0][1]["objective"] < 0.0
 
 
 @pytest.mark.parametrize("equality", [False, True])

@@ -139,7 +139,7 @@ def test_a_kernel_that_is_not_positive_is_solved_within_the_tolerance() -> None:
 @pytest.mark.parametrize("tol", [1e-3, 1e-8])
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e2, 1e4])
 @pytest.mark.parametrize("kernel", [Kernel("linear"), Kernel("poly", 0.1, degree=2)])
-def test_what_is_told_is_true_whatever_the_size_of_kernel_values(
+def test_reported_measures_are_exact_whatever_the_size_of_kernel_values(
     kernel: Kernel, size: float, tol: float
 ) -> None:
     X, y = load_wine(return_X_y=True)
@@ -149,10 +149,10 @@ def test_what_is_told_is_true_whatever_the_size_of_kernel_values(
     for pair, (own, one) in found.items():
         dual = svc_dual(np.where(y[own] == pair[0], 1.0, -1.0), 1e3)
         gradient = K[np.ix_(own, own)] @ one.beta + dual.p
-        told = violation_pair(gradient, one.beta, dual)
+        reported = violation_pair(gradient, one.beta, dual)
         noise = 1e-13 * float(np.max(K[np.ix_(own, own)] @ np.abs(one.beta), initial=1.0))
-        assert told <= tol + noise
-        assert abs(told - one.violation) <= noise
+        assert reported <= tol + noise
+        assert abs(reported - one.violation) <= noise
         assert abs(one.beta.sum()) <= 1e-11 * np.abs(one.beta).sum()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from scipy.optimize import minimize
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels.team import Ended, working_for
 from tests.svc import duality_gap, solve_smo, violation_box
 
 
@@ -148,6 +150,14 @@ def test_an_interruption_comes_through(blobs: Callable[..., Any]) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         solve_smo(K, y, 10.0, tol=1e-9, callback=interrupt)
+
+
+def test_it_ends_where_nobody_waits_for_it(blobs: Callable[..., Any]) -> None:
+    K, y = blobs(300, seed=7)
+    given_up = threading.Event()
+    given_up.set()
+    with working_for(given_up), pytest.raises(Ended):
+        solve_smo(K, y, 10.0, tol=1e-9)
 
 
 def test_empty_block() -> None:

@@ -307,24 +307,24 @@ def test_steps_are_counted_and_can_be_limited(n: int, noise: Any) -> None:
 @pytest.mark.parametrize("cap", [700, 2000])
 def test_a_callback_stops_between_working_sets(cap: int, noise: Any) -> None:
     X, y = noise(2500)
-    told: list[tuple[int, float]] = []
+    reported: list[tuple[int, float]] = []
 
     def stop(n_iter: int, violation: float) -> bool:
-        told.append((n_iter, violation))
-        return len(told) == 2
+        reported.append((n_iter, violation))
+        return len(reported) == 2
 
     kernel = Kernel("rbf", 0.5)
     found, _ = solve_whole(
         kernel, X, y, 100.0, equality=True, tol=1e-5, working_size=cap, callback=stop
     )
-    assert len(told) == 2
+    assert len(reported) == 2
     assert not found.converged
     # What is returned is the point it stopped at, with its own gradient.
     gradient = y * (dense(kernel, X, X) @ (y * found.alpha)) - 1.0
     assert found.violation == pytest.approx(
         violation_pair(gradient, found.alpha, y, 100.0), abs=1e-5
     )
-    assert found.violation == pytest.approx(told[-1][1], rel=0.5)
+    assert found.violation == pytest.approx(reported[-1][1], rel=0.5)
 
 
 @pytest.mark.parametrize("n", [4, 2100], ids=["matrix", "working sets"])

@@ -22,7 +22,7 @@ from dcsvm_dask.storage.lock import FolderLock
 from tests.strategies import (
     changes_below,
     check_copies,
-    check_told,
+    check_message,
     damaged_json,
     fuzz,
     inputs,
@@ -73,7 +73,7 @@ def test_data_sets(
 def test_data_sets_without_a_checksum(
     count: int, data_sets: dict[str, Path], tmp_path: Path
 ) -> None:
-    """As earlier versions wrote them: what can be told from the kinds of values is."""
+    """As earlier versions wrote them: what follows from the kinds of values is known."""
     whole = data_sets["dense"]
     about = json.loads((whole / "dataset.json").read_bytes())
     del about[SEAL]
@@ -113,7 +113,7 @@ def test_locks(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
             with FolderLock(place):
                 pass
         except InputError as error:
-            check_told(error, place.url)
+            check_message(error, place.url)
             assert file.read_bytes() == content
 
     known = [

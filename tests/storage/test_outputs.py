@@ -112,3 +112,23 @@ def test_a_store_is_looked_at_in_the_same_way(home: Path) -> None:
     api.ingest(str(home / "d.zarr"), "memory://out/d.zarr")
     with pytest.raises(InputError, match=r"inside the data set memory://out/d\.zarr"):
         run.export("memory://out/d.zarr/a/m.model")
+
+
+@pytest.mark.parametrize("name", ["report", "csv", "compare", "libsvm", "onnx", "ingest", "train"])
+def test_no_file_is_called_as_standard_output_is(
+    home: Path, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run, data = api.open_run(home / "run"), home / "d.zarr"
+    calls: dict[str, Callable[[], Any]] = {
+        "report": lambda: run.report("-"),
+        "csv": lambda: run.report(tmp_path / "r.html", csv="-"),
+        "compare": lambda: api.compare([run], "-"),
+        "libsvm": lambda: run.export("-", format="libsvm"),
+        "onnx": lambda: run.export("-", format="onnx"),
+        "ingest": lambda: api.ingest(([[0], [1]], [0, 1]), "-"),
+        "train": lambda: api.train(data, "-", gamma=1.0, execution=HERE, quiet=True),
+    }
+    with pytest.raises(InputError, match=r"^-: standard output cannot be written to"):
+        calls[name]()
+    assert list(tmp_path.iterdir()) == []

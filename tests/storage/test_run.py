@@ -337,7 +337,7 @@ def test_a_commit_object_with_foreign_bytes_is_refused_or_harmless(
     except InputError:
         return
     assert found is not None
-    # What cannot be told from a commit object still leads nowhere else.
+    # What cannot be known from a commit object still leads nowhere else.
     assert found.place.parent == run.stage("s")
 
 

@@ -96,8 +96,7 @@ def above_columns(progress: Progress) -> Columns:
 
 
 def round_columns(progress: Progress) -> Columns:
-    """Return violation and changed alphas of each round of refinement and solve of the whole
-    problem.
+    """Return the violation and the changed alphas of each round.
 
     A round that only recomputes f changes no alpha; ``moved`` is NaN there.
     """
@@ -133,8 +132,9 @@ def fall_columns(progress: Progress) -> Columns:
 
 
 def round_labels(stages: list[str]) -> dict[int, str]:
-    """Return the labels of rounds by position; the first one of a chain has the chain's name
-    below.
+    """Return the labels of rounds by position.
+
+    The first one of a chain has the chain's name below.
     """
     step, labels, before = -(-len(stages) // 10), dict[int, str](), ""
     for at, stage in enumerate(stages):
@@ -166,9 +166,7 @@ def support_columns(progress: Progress) -> Columns:
 
 
 def log_range(values: Iterable[float]) -> tuple[float, float]:
-    """Return a range of whole decades around positive values, at least one decade, with a
-    margin.
-    """
+    """Return a range of at least one whole decade around positive values, with a margin."""
     known = [value for value in values if value > 0 and math.isfinite(value)]
     known = known or [0.1, 10.0]
     low, high = math.floor(math.log10(min(known))), math.ceil(math.log10(max(known)))

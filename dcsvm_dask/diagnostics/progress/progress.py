@@ -232,8 +232,9 @@ class Progress(Callback):
         return Estimate(list(self.stages.values()), self.plan, self.workers, now)
 
     def _planned_like(self, like: StageProgress) -> float:
-        """Return the planned seconds of stages of the same kind: the plan has one round of each
-        kind, and the start of its chain.
+        """Return the planned seconds of stages of the same kind.
+
+        The plan has one round of each kind, and the start of its chain.
         """
         found = [stage.planned for stage in self.stages.values() if stage.kind == like.kind]
         rounds = [

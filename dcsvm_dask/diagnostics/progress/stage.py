@@ -286,8 +286,9 @@ def layer_of(node: str, layers: Iterable[str]) -> str:
 
 
 def work(rows: int, cap: int | None) -> float:
-    """Return the estimated cost of a block in kernel values; `cap` is the rows of the largest
-    matrix.
+    """Return the estimated cost of a block in kernel values.
+
+    `cap` is the number of rows of the largest matrix.
     """
     columns = rows if cap is None else min(rows, PASSES * cap)
     return float(rows * columns + SMALL_BLOCK**2)

@@ -184,8 +184,9 @@ def _under_way(stage: StageProgress) -> str:
 
 
 def _share(stage: StageProgress, seconds: float | None, left: float | None) -> float:
-    """Return the filled share of a bar; with few large blocks elapsed time says more than their
-    number.
+    """Return the filled share of a bar.
+
+    With few large blocks it follows the elapsed time, which says more than their number.
     """
     if stage.state != RUNNING or not stage.blocks or not seconds or left is None:
         return stage.share

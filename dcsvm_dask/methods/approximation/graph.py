@@ -36,7 +36,7 @@ PART_BYTES = 64 << 20
 MOST_HALVINGS = 12
 # Passes over the rows of a typical linear machine; those with bounds for real targets take more.
 PASSES, PASSES_OF_TARGETS = 150, 600
-# Of a core, for a feature of a row in a pass.
+# Seconds of a core for a feature of a row in a pass.
 STEP_SECONDS = 1e-9
 # How much longer it takes where features are read piece by piece, again for each pass.
 PIECES_SLOWER = 16

@@ -27,9 +27,9 @@ WHOLE_BYTES = 256 << 20
 PIECE_BYTES, CHUNK_ROWS = 128 << 20, 4096
 # Seconds of a core that a commit is worth.
 STAGE_SECONDS = 5.0
-# Of a core: for a value of a row with a support vector, for a support vector, and for a step.
+# Seconds of a core for a value of a row with a support vector, for a support vector, and a step.
 VALUE_SECONDS, POINT_SECONDS, STEP_SECONDS = 8e-11, 1.5e-9, 3e-7
-# By projection, for the cube of the support vectors, in a step.
+# Seconds of a core for a step by projection, times the cube of the number of support vectors.
 SOLVE_SECONDS = 1e-11
 
 

@@ -14,7 +14,7 @@ from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
 ITERATIONS, ITERATIONS_OF_PARTS, ITERATIONS_OF_CPA = 80, 30, 1000
 # Bytes of rows that a task decompresses in a second where it reads nothing else.
 READ_PER_SECOND = 500e6
-# Of a core, for a value of a row in an iteration, and for the losses of a row.
+# Seconds of a core for a value of a row in an iteration, and for the losses of a row.
 VALUE_SECONDS, ROW_SECONDS = 1e-9, 1e-7
 # Bytes of vectors for each row: of a task's part, the same for each SVM, and of all rows in tasks.
 ROW_VECTORS, SVM_VECTORS, PROBLEM_VECTORS = 200.0, 32.0, 30.0

@@ -60,12 +60,12 @@ def iterate(
     """
     problem = read_problem(run)
     state = None if previous is None else planes_of(run, previous, machine)
-    report = pass_reporter(tol)
+    report_pass = pass_reporter(tol)
 
-    def tell(step: Step, _: object) -> None:
+    def report(step: Step, _: object) -> None:
         size = size_of(unit, at_zero, step.objective)
         gap = step.gap / size if size else 0.0  # nothing loses anything
-        report(step.iteration, gap)
+        report_pass(step.iteration, gap)
 
     dual = dual_of(problem, machine, np.arange(problem.n))
     at_zero = float(dual.losses(dual.p).sum())
@@ -79,7 +79,7 @@ def iterate(
         max_iter=most_iterations + (0 if state is None else state.iteration),
         threads=threads(alone=machines == 1),
         state=state,
-        callback=tell,
+        callback=report,
     )
     f = found.state.outputs + dual.p
     losing = dual.losses(f) > 0.0

@@ -11,7 +11,7 @@ from dcsvm_dask.methods.stage_plan import StagePlan, merging_plan
 
 # Visits of each row until the tolerance is met, typically, where C is not large.
 VISITS = 100
-# Of a core, for a value of a row and a class.
+# Seconds of a core for a value of a row and a class.
 VALUE_SECONDS = 5e-10
 # Bytes of vectors for each row, and for each row and class: the point, its start, what is written.
 ROW_VECTORS, CLASS_VECTORS = 130.0, 28.0

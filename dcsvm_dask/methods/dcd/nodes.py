@@ -22,7 +22,7 @@ from dcsvm_dask.methods.dcd.points import (
     variables,
 )
 from dcsvm_dask.methods.linear.rows import PartRows, arrays_of, dual_of, part_of
-from dcsvm_dask.methods.problem import read_problem
+from dcsvm_dask.methods.problem import Problem, read_problem
 from dcsvm_dask.methods.progress import pass_reporter
 from dcsvm_dask.random_streams import DESCENT, generator
 from dcsvm_dask.solvers import descend_part, measure_part
@@ -82,7 +82,13 @@ def descend(
     shrinking : bool
         Whether rows that stay at a bound rest.
     most_visits, most_passes : int or None
-        Rows that are visited, or passes over active rows, until it ends without that, about.
+        Visits of rows, or passes over active rows, after which descent ends in any case, about.
+
+    Returns
+    -------
+    dict
+        Passes, rows, and what `_measured` returns, or of a step its numbers of moved and kept rows,
+        its ``slope`` and ``ridge`` (the curvature by the ridge).
     """
     problem = read_problem(run)
     index = part_of(problem, part, parts)
@@ -115,27 +121,42 @@ def descend(
     attempt.write("alpha", found.beta)
     attempt.write("step", found.w - outside - sums[part])
     # Each part may have led its free rows to a bound where the joint step does not.
-    kept = np.flatnonzero(_is_free(dual, found.beta) | _is_free(dual, start))
-    most = KEPT_BYTES // max(1, problem.X.nbytes_of(0, problem.n) // problem.n)
-    quota = 1 + min(max(LEAST_KEPT, int(KEPT * problem.n)), int(most)) // parts
-    kept = np.sort(rng.permutation(kept)[:quota])
+    free = np.flatnonzero(_is_free(dual, found.beta) | _is_free(dual, start))
+    kept = rng.permutation(free)[: _kept_rows(problem, parts)]
+    kept.sort()
     attempt.write("kept", kept)
     for key, array in arrays_of(problem.take(index[kept])).items():
         attempt.write(key, array)
     step = found.beta - start
-    slope = dual.p @ step
-    if dual.epsilon is not None:
-        slope += dual.epsilon @ (np.abs(found.beta) - np.abs(start))
-    if dual.ridge is not None:
-        slope += (dual.ridge * start) @ step
     return {
         "passes": found.passes,
         "rows": len(index),
         "moved": int(np.count_nonzero(step)),
         "kept": len(kept),
-        "slope": float(slope),
+        "slope": _slope(dual, start, found.beta),
         "ridge": 0.0 if dual.ridge is None else float(dual.ridge @ step**2),
     }
+
+
+def _kept_rows(problem: Problem, parts: int) -> int:
+    """Return of how many free rows, at most, each part keeps copies."""
+    row_bytes = max(1, problem.X.nbytes_of(0, problem.n) // problem.n)
+    most = min(max(LEAST_KEPT, int(KEPT * problem.n)), KEPT_BYTES // row_bytes)
+    return 1 + most // parts
+
+
+def _slope(dual: Dual, start: Vector, beta: Vector) -> float:
+    """Return the slope of the objective along a step, but for what comes from w.
+
+    Where variables have a kink it is that of the chord from `start` to `beta`.
+    """
+    step = beta - start
+    slope = dual.p @ step
+    if dual.epsilon is not None:
+        slope += dual.epsilon @ (np.abs(beta) - np.abs(start))
+    if dual.ridge is not None:
+        slope += (dual.ridge * start) @ step
+    return float(slope)
 
 
 def _as_of_all(dual: Dual, parts: int) -> Dual:

@@ -22,16 +22,17 @@ from dcsvm_dask.tasks import TASKS
 PASSES, PASSES_OF_TARGETS = 60, 200
 # Rounds of several parts until then: 5 to 17 on a9a, w8a, ijcnn1 and covtype.
 ROUNDS = 10
-# Of a core, for a value of a row in a pass of a round, of which ten take as long as three to five
-# over all rows: the others rest. Measured: 0.6e-9 on covtype, 1e-9 on a9a and w8a, 1.8e-9 on
-# news20.
+# Seconds of a core for a value of a row in a pass of a round: ten passes take as long as three to
+# five over all rows, since most rows rest. Measured: 0.6e-9 on covtype, 1e-9 on a9a and w8a,
+# 1.8e-9 on news20.
 VALUE_SECONDS = 1.2e-9
 # Bytes of rows that a task reads and decompresses in a second, for each pass where they are in
 # pieces. Measured: 0.36e9 on covtype, 0.44e9 on a9a and w8a, 0.94e9 on news20.
 READ_PER_SECOND = 400e6
 # Bytes of vectors for each row: of a task's part, and of all rows in every task.
 ROW_VECTORS, PROBLEM_VECTORS = 130.0, 40.0
-# Of all rows where a point is balanced, or a free bias and the gap are found by sorting.
+# Bytes for each of all rows where a point is balanced, or a free bias and the gap are found by
+# sorting.
 BALANCING = 200.0
 
 

@@ -19,7 +19,8 @@ from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 
 WITHIN = 0.9
-"""Of the tolerance: what the sums of another task may differ by does not cost another solution."""
+"""Share of the tolerance at which the solver stops: sums that another task rounds otherwise then do
+not need another solution."""
 
 
 def solve_problem(run: RunFolder, attempt: Attempt, *, previous: str | None, tol: float) -> Record:

@@ -31,7 +31,7 @@ COLUMNS = "columns"
 SAMPLE_ROWS = 65536
 """Rows on which candidates are scored, at most."""
 CHUNK_ROWS = 16384
-"""Of the sample, at a time."""
+"""Rows of the sample that are worked on together."""
 # Newton decrement, relative to the objective, that will do on the sample.
 _NEAR = 1e-6
 HALVED = 2.0
@@ -76,7 +76,7 @@ def choose_basis(
     X = problem.take(index) if len(index) < problem.n else problem.X.read(0, problem.n)
     advanced = advance_reporter()
 
-    def tell(chosen: int, about: Record) -> None:
+    def report(chosen: int, about: Record) -> None:
         done = (chosen - len(basis)) / max(1, size - len(basis))
         advanced(chosen, size, "basis vectors", about, share=done)
 
@@ -98,7 +98,7 @@ def choose_basis(
         seed=int(rng.integers(1 << 31)),
         chunk_rows=CHUNK_ROWS,
         threads=threads(),
-        solved=tell,
+        solved=report,
     )
     start = np.zeros(offset + len(found.basis))
     start[: len(weights)] = weights

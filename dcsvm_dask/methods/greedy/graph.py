@@ -268,10 +268,10 @@ def model_stage(source: str, solved: bool) -> Stage:
 # Steps that are typical of a round and of the last one, after that to the sample's weights; where
 # the sample is all rows there is hardly any.
 STEPS, LAST_STEPS = 2, 7
-# Of a core: in a choice, for a score of a candidate at a row, and for a basis vector at a row.
+# Seconds of a core in a choice, for each row: the score of a candidate, and a basis vector.
 SCORE_SECONDS, SEARCH_SECONDS = 1e-9, 1e-7
-# Of a core: for a product of two columns at a row; for a value of a column, to make it in float64
-# beside what a kernel value takes otherwise, and in every Newton step.
+# Seconds of a core for each row: a product of two columns; a value of a column in float64, beside
+# what a kernel value takes otherwise; and a value of a column in every Newton step.
 PRODUCT_SECONDS, EXACT_SECONDS, COLUMN_SECONDS = 5e-11, 9e-9, 5e-9
 
 

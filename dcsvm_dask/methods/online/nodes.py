@@ -15,8 +15,9 @@ from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 
-# What the bar of a run says: where the passes end, whose work grows as the expansion does.
-PASSES, GROWS = 0.7, 1.8
+# Share of the progress bar at which the passes end; power of the number of rows as which the work
+# of a first pass grows, since the expansion grows with it.
+PASSES, GROWTH = 0.7, 1.8
 
 
 def room(settings: Settings) -> int:
@@ -39,13 +40,18 @@ def learn_online(
         Random rows of which the worst violator is taken.
     tol : float
         Tolerance of the finish.
+
+    Returns
+    -------
+    dict
+        Objective, bias, numbers of support vectors and of kernel values, and the model's entry.
     """
     problem = read_problem(run)
     settings = problem.settings
     advanced = advance_reporter()
     start, reached, sets = 0.0, 0.0, 0
 
-    def tell(looked: int, about: Record) -> None:
+    def report(looked: int, about: Record) -> None:
         nonlocal start, reached, sets
         if "violation" in about:
             left, sets = about["violation"], sets + 1
@@ -53,7 +59,7 @@ def learn_online(
             reached = max(reached, PASSES + (1.0 - PASSES) * fallen(start, left, tol))
             advanced(sets, 0, "working sets", about, reached)
         else:
-            share = (looked / about["rows"]) ** (GROWS if passes == 1 else 1.0)
+            share = (looked / about["rows"]) ** (GROWTH if passes == 1 else 1.0)
             reached = max(reached, PASSES * share)
             advanced(looked, about["rows"], "rows", about, reached)
 
@@ -69,7 +75,7 @@ def learn_online(
         cache_bytes=room(settings),
         threads=threads(),
         seed=settings.seed,
-        solved=tell,
+        solved=report,
     )
     support = np.flatnonzero(found.beta)
     attempt.write("alpha", shared_out(run, problem, found.beta)[None, :])
@@ -87,7 +93,7 @@ def learn_online(
         "bias": found.bias,
         "support": len(support),
         "bounded": int(np.count_nonzero(problem.dual.is_bounded(found.beta))),
-        # The problem of the expansion: which rows that is, so many passes say.
+        # Of the problem of the expansion, whose rows depend on the number of passes.
         "solved": bool(found.violation <= tol),
         "iterations": found.n_iter,
         "kernel_values": found.kernel_values,

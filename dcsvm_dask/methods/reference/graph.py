@@ -26,10 +26,10 @@ from dcsvm_dask.storage.stage_id import MODEL, StageId
 from dcsvm_dask.tasks import Task
 
 LOSSES = ("hinge", "squared_hinge")
-# Of a core, for each pair of a row and a support vector: all that LIBSVM does, typically, and more
-# where its cache does not hold the pair's kernel value.
+# Seconds of a core for each pair of a row and a support vector: typical of all that LIBSVM does,
+# and what is added where its cache does not have the pair's kernel value.
 PAIR_SECONDS, MISSED_SECONDS = 5e-8, 2e-7
-# Of a core, for each value of the rows: all passes of LIBLINEAR, which shrinks.
+# Seconds of a core for each value of the rows in all passes of LIBLINEAR, which shrinks.
 VALUE_SECONDS = 1e-7
 # What scikit-learn takes by itself, once in a process.
 IMPORT_BYTES, IMPORT_SECONDS = 130 << 20, 1.2

@@ -36,7 +36,24 @@ _INDEX_MAX = np.iinfo(np.int32).max
 def solve_libsvm(
     run: RunFolder, attempt: Attempt, *, cache: float, shrinking: bool, tol: float
 ) -> Record:
-    """Train by LIBSVM; the objective is that of its alphas, by kernel values in float64."""
+    """Train by LIBSVM; the objective is that of its alphas, by kernel values in float64.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    cache : float
+        Megabytes of LIBSVM's cache of kernel columns.
+    shrinking : bool
+        Whether LIBSVM shrinks.
+    tol : float
+        LIBSVM's ``-e``.
+
+    Returns
+    -------
+    dict
+        Objective, bias, support vectors, iterations, seconds of the fit, and the model's entry.
+    """
     require_sklearn("method: libsvm")
     from sklearn.svm._classes import SVC, SVR
 
@@ -84,7 +101,25 @@ def solve_liblinear(
     max_iter: int,
     tol: float,
 ) -> Record:
-    """Train by LIBLINEAR; with a bias that is the weight of a feature, and regularised as such."""
+    """Train by LIBLINEAR; with a bias that is the weight of a feature, and regularised as such.
+
+    Parameters
+    ----------
+    run : RunFolder
+    attempt : Attempt
+    loss : {"hinge", "squared_hinge"}
+    dual : bool
+        Whether to solve the dual problem.
+    constant : float
+        Value of the feature whose weight is the bias, above 0.
+    max_iter : int
+    tol : float
+
+    Returns
+    -------
+    dict
+        The primal objective, bias, passes, seconds of the fit, and the model's entry.
+    """
     require_sklearn("method: liblinear")
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm._classes import LinearSVC
@@ -105,7 +140,7 @@ def solve_liblinear(
         warnings.simplefilter("ignore", ConvergenceWarning)  # the record says so
         seconds = _fit(svc, problem)
     bias = float(svc.intercept_[0]) if settings.fit_intercept else 0.0
-    model = machine(svc.coef_[0], bias, is_sparse_too=problem.X.is_sparse)
+    model = machine(svc.coef_[0], bias, as_csr=problem.X.is_sparse)
     values = decide(model, problem.X.read(0, problem.n), "exact", dtype=np.float64)
     slack = np.maximum(0.0, 1.0 - problem.targets * values)
     losses = slack if loss == "hinge" else slack**2
@@ -124,26 +159,35 @@ def solve_liblinear(
     }
 
 
-def machine(w: Vector, bias: float, *, is_sparse_too: bool) -> Model:
-    """Return a linear SVM: its weights are the only support vector."""
+def machine(w: Vector, bias: float, *, as_csr: bool) -> Model:
+    """Return a linear SVM whose only support vector is its weights.
+
+    Parameters
+    ----------
+    w : ndarray, shape (d,), float64
+    bias : float
+    as_csr : bool
+        Whether the support vector is CSR, as the rows of the run are.
+    """
     row: Rows = np.ascontiguousarray(w[None, :], dtype=np.float32)
-    row = sparse.csr_array(row) if is_sparse_too else row
+    row = sparse.csr_array(row) if as_csr else row
     return Model.of_sum(Kernel("linear"), row, np.ones(1), bias)
 
 
 def _fit(svc: Any, problem: Problem) -> float:
-    """Fit an SVM to the rows, each of its weight; return the seconds that this took."""
+    """Fit an SVM to the weighted rows; return the seconds that this took."""
     X = problem.X.read(0, problem.n)
     if is_sparse(X) and X.nnz <= _INDEX_MAX:  # neither library takes longer indices
         short = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
         X = sparse.csr_array((X.data, *short), shape=X.shape)
+    weight = problem.C / problem.settings.C
     begin = time.perf_counter()
-    _apart(lambda: svc.fit(X, problem.targets, sample_weight=problem.C / problem.settings.C))
+    _in_own_thread(lambda: svc.fit(X, problem.targets, sample_weight=weight))
     return time.perf_counter() - begin
 
 
-def _apart(work: Callable[[], Any]) -> None:
-    """Do work in a thread of its own: Ctrl-C is not heard by a thread that is in compiled code."""
+def _in_own_thread(work: Callable[[], Any]) -> None:
+    """Do work in a thread of its own, since one in compiled code does not react to Ctrl-C."""
     failed: list[BaseException] = []
 
     def run() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods.resources import threads
-from dcsvm_dask.methods.search.held_out import part_rows, read_split
+from dcsvm_dask.methods.search.held_out import HeldOut, part_rows, read_split
 from dcsvm_dask.methods.search.scores import (
     no_scores,
     ranked,
@@ -34,6 +34,7 @@ from dcsvm_dask.storage.node import Attempt, Record
 from dcsvm_dask.storage.run import RunFolder
 from dcsvm_dask.tasks import Task
 
+Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
 
@@ -54,16 +55,35 @@ def solve_candidate(
 ) -> Record:
     """Solve the SVMs of all rows but a fold, and decide that.
 
+    Writes ``beta`` and ``gradient`` of each SVM's rows, one after the other.
+
     Parameters
     ----------
+    run : RunFolder
+    attempt : Attempt
+    stage : str
+        The stage of this node.
+    candidate : int
+        Number of the candidate among all.
+    kernel : dict
+        Parameters of the candidate's `Kernel`.
+    C : float
+    fold : int
+        The held-out fold.
     before : str or None
         The node of the same kernel and fold with the next smaller C, to start from.
     alone : bool
         Whether no other task runs beside this one.
+    tol : float
+    budget : int
+        Most steps of an SVM for each row that it trains on.
     of_task : dict
         The epsilon or nu of the candidate, where these are searched over.
 
-    Writes ``beta`` and ``gradient`` of each SVM's rows, one after the other.
+    Returns
+    -------
+    dict
+        The sums of the scores, times, and measures of the solutions.
     """
     split, made, begin = read_split(run), Kernel(**kernel), time.perf_counter()
     everything = np.arange(split.problem.n)
@@ -90,36 +110,64 @@ def solve_candidate(
             )
     except InputError:  # rows are finite: it is the kernel that is impossible here
         point, failed = _no_point(y, C * split.weight[train], split.machines, task), True
-    values, rows, tally = point.kernel_values, 0.0, split.tallies[fold]
-    sums = np.zeros(len(tally.sums))
     model = _model(made, X, y, split.machines, point.solutions, task)
-    support = model.n_support
     seconds = time.perf_counter() - begin
-    for Z, true, counts in split.batches(test, part_rows(values_of_row(len(split.machines)))):
-        try:
-            predicted = split.predicted(decide_rows(model, Z))
-        except InputError:  # as above, for rows that are held out
-            failed = True
-        sums += tally.failed if failed else tally.of(predicted, true, counts)
-        rows += float(counts.sum())
-        values += Z.shape[0] * support
+    scored = _score(split, model, test, fold, failed=failed)
     none = np.empty(0)
     attempt.write("beta", np.concatenate([none, *(one.beta for one in point.solutions)]))
     attempt.write("gradient", np.concatenate([none, *(one.gradient for one in point.solutions)]))
     return {
         "candidate": candidate,
         "fold": fold,
-        **record_of(sums.tolist(), tally),
-        "rows": rows,
+        **record_of(scored.sums.tolist(), split.tallies[fold]),
+        "rows": scored.rows,
         "fit_seconds": seconds,
         "score_seconds": time.perf_counter() - begin - seconds,
-        "solved": point.solved and not failed,
-        "support": support,
+        "solved": point.solved and not scored.failed,
+        "support": model.n_support,
         "objective": sum(one.objective for one in point.solutions),
         "violation": max(one.violation for one in point.solutions),
         "iterations": sum(one.n_iter for one in point.solutions),
-        "kernel_values": values,
+        "kernel_values": point.kernel_values + scored.kernel_values,
     }
+
+
+class _Scored(NamedTuple):
+    """What a model scores on held-out rows."""
+
+    sums: Vector
+    """Those of the tally of the fold."""
+    rows: float
+    """Held-out rows, each with its weight."""
+    kernel_values: int
+    failed: bool
+    """Whether there is no model, or the kernel of some rows is not finite."""
+
+
+def _score(split: HeldOut, model: Model, test: Index, fold: int, *, failed: bool) -> _Scored:
+    """Decide the rows that are held out, and score the decisions.
+
+    Parameters
+    ----------
+    split : HeldOut
+    model : Model
+    test : ndarray of int64
+        The variables of the fold; see `HeldOut.batches`.
+    fold : int
+    failed : bool
+        Whether the SVMs could not be solved, so that no score is worse.
+    """
+    tally, rows, n_rows = split.tallies[fold], 0.0, 0
+    sums = np.zeros(len(tally.sums))
+    for Z, true, counts in split.batches(test, part_rows(values_of_row(len(split.machines)))):
+        try:
+            predicted = split.predicted(decide_rows(model, Z))
+        except InputError:  # rows are finite: it is the kernel that is impossible here
+            failed = True
+        sums += tally.failed if failed else tally.of(predicted, true, counts)
+        rows += float(counts.sum())
+        n_rows += Z.shape[0]
+    return _Scored(sums, rows, n_rows * model.n_support, failed)
 
 
 def _no_point(y: NDArray[Any], bounds: Vector, machines: Machines, task: Task) -> Point:

@@ -22,8 +22,8 @@ from dcsvm_dask.methods.partition import largest_block
 from dcsvm_dask.methods.problem import ARRANGE
 from dcsvm_dask.methods.search import blocks as search_blocks
 from dcsvm_dask.methods.search import exact as search_exact
-from dcsvm_dask.methods.search import held_out
-from dcsvm_dask.methods.search.held_out import part_rows
+from dcsvm_dask.methods.search.held_out import SPLIT, part_rows
+from dcsvm_dask.methods.search.split import split_rows
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.methods.stage_kind import StageKind
@@ -42,17 +42,17 @@ from dcsvm_dask.tasks.scores import SEARCH_SCORES
 METHOD = SEARCH
 EARLY, EXACT = "early", "exact"
 BLOCK_ROWS = 4096
-"""Of a block, at most, about, where nothing else is said."""
-# Rows of the blocks of a task, about: for each kernel.
+"""Rows of a block, at most, about, unless another number is given."""
+# Rows of all blocks of a task, about, and most tasks, for each kernel.
 SLOT_ROWS, MOST_SLOTS = 8192, 128
-# Of the candidates, a rung keeps one of so many; the next one looks at so many times the blocks.
+# A rung keeps one candidate of so many; the next rung scores them on so many times the blocks.
 HALVING = 3
 MOST_CANDIDATES, MOST_FOLDS = 10_000, 1000
 # Kernel values of an exact candidate, for its rows times its support vectors.
 WORK = 3.0
 # Kernel matrices that a block takes while it is solved.
 COPIES = 2.2
-# What a process knows of each variable, and what it takes to draw a sample of all.
+# Vectors of all variables in a process, those for drawing a sample among them.
 VECTORS = 10
 REMEDY = "lower --block-rows"
 """What makes tasks smaller."""
@@ -153,7 +153,7 @@ def search(settings: Settings, goals: Goals, shape: Shape) -> Stages:
         return Outcome(EXACT, found[EXACT]["unsolved"] == 0)
     left, stage, above = list(range(len(candidates))), "", None
     # Of rows that are held out of all, some blocks may have none to decide.
-    deciding: int = records[held_out.SPLIT].get("deciding", blocks)
+    deciding: int = records[SPLIT].get("deciding", blocks)
     for rung, (first, last) in enumerate(rungs(options, deciding, len(candidates)), start=1):
         stage = StageId.numbered(EARLY, rung, digits=1)
         found = yield [early_stage(settings, goals, shape, (rung, first, last), left, above)]
@@ -180,8 +180,8 @@ def before(settings: Settings, shape: Shape, options: Search) -> list[Stage]:
     options : Search
     """
     ordered = arrange_stage(settings, shape) if settings.clusters else merge_stage()
-    split = single(COMMIT, held_out.split_rows, folds=options.folds)
-    return [ordered, Stage(held_out.SPLIT, (split,), held_out.SPLIT)]
+    split = single(COMMIT, split_rows, folds=options.folds)
+    return [ordered, Stage(SPLIT, (split,), SPLIT)]
 
 
 def rungs(options: Search, blocks: int, candidates: int) -> list[tuple[int, int]]:
@@ -452,7 +452,7 @@ def _describe_candidates(record: Record, solved: str) -> str:
 
 
 STAGES = (
-    StageKind(held_out.SPLIT, _describe_split),
+    StageKind(SPLIT, _describe_split),
     StageKind(EARLY, _describe_early),
     StageKind(EXACT, _describe_exact),
 )

@@ -282,7 +282,19 @@ def sign_problem(sign: str | None, known: str) -> str | None:
     """
     if sign is None or sign == known or (not sign and known != "%"):
         return None
-    return f"is a number {with_sign(sign)}, and those of the training rows are {with_sign(known)}"
+    return (
+        f"is a number {with_sign(sign)}, and those of the training rows are {with_sign(known)}: "
+        "write it as they are"
+    )
+
+
+def hint_for_sign(word: str) -> str:
+    """Return that a cell has a sign, and numbers of the training rows have none; else ""."""
+    import pyarrow as pa
+
+    _, wrong, sign = numbers_of(pa.array([word]), ".")
+    problem = None if wrong.any() else sign_problem(sign, "")
+    return "" if problem is None else f", but {problem}"
 
 
 def with_sign(sign: str) -> str:

@@ -26,6 +26,7 @@ NA_SHARE = 0.05
 """Share of cells from which on NA may be a category."""
 _QUANTITY = re.compile(r"[<>~]?\s?[+-]?\d+([.,]\d+)?(\s?/\s?\d+|\s?[^\W\d_]{1,5}[²³]?)")
 """Numbers with a unit, and fractions."""
+_WHOLE = re.compile(r"[+-]?\d+([.,]\d+)?")
 LEAST_QUANTITIES = 8
 """Different ones from which on these are hardly categories."""
 SHOWN = 3
@@ -144,12 +145,16 @@ def _of_units(encoder: Encoder, facts: ColumnFacts) -> str | None:
     if encoder.kind != ONE_HOT or facts.as_words or len(words) < LEAST_QUANTITIES:
         return None
     numbers = {re.sub(r"[^\d.,/]", "", word) for word in words}
-    if 2 * len(numbers) < len(words) or not all(map(_QUANTITY.fullmatch, words)):
+    with_unit = [word for word in words if _QUANTITY.fullmatch(word)]
+    others = set(words).difference(with_unit)  # 500 beside 1.2k
+    if 2 * min(len(numbers), len(with_unit)) < len(words):
+        return None
+    if not all(map(_WHOLE.fullmatch, others)):
         return None
     return (
-        f"the categories of the column {encoder.name!r}, such as {words[0]!r}, are {len(words):,} "
-        "numbers with units or fractions, of which no order is learned; write them as plain "
-        "numbers of one unit where they are quantities"
+        f"the categories of the column {encoder.name!r}, such as {with_unit[0]!r}, are "
+        f"{len(words):,} numbers with units or fractions, of which no order is learned; write them "
+        "as plain numbers of one unit where they are quantities"
     )
 
 

@@ -207,7 +207,7 @@ class Encoder:
         missing = np.asarray(cells.is_null())
         if self.kind == ONE_HOT:
             return _indicators(cells, self.words), missing
-        known = flags_in(cells.drop_null().to_pylist()) if self.kind == FLAG else None
+        known = _known_flags(cells.drop_null().to_pylist()) if self.kind == FLAG else None
         if self.kind == ORDINAL:
             known = {word: float(k) for k, word in enumerate(self.words)}
         numbers = _looked_up(cells, known or {})
@@ -260,6 +260,14 @@ def hint_for_mark(word: str, decimal: str) -> str:
 def _first(chosen: NDArray[np.bool_], codes: NDArray[np.int64] | None) -> int:
     """Return the first row that has one of the chosen cells."""
     return int(np.argmax(chosen if codes is None else chosen[codes]))
+
+
+def _known_flags(words: Sequence[str]) -> dict[str, float] | None:
+    """Return the number of each word for yes and no, also of 1 and 0, which mean the same."""
+    numbers = {word: float(word) for word in words if word in ("0", "1", "0.0", "1.0")}
+    others = [word for word in words if word not in numbers]
+    known = flags_in(others) if others else {}
+    return None if known is None else {**known, **numbers}
 
 
 def _with_flags(

@@ -42,7 +42,10 @@ def label_values(given: Any, decimal: str, name: str) -> NDArray[Any]:
     if is_number(given.type):
         return np.asarray(given.to_numpy(zero_copy_only=False))
     if is_date(given.type):
-        raise InputError(f"{name}: labels of type {given.type} are not supported")
+        raise InputError(
+            f"{name}: labels of type {given.type} are not supported; write them as numbers, such "
+            "as the days since a day of your choice, or words"
+        )
     cells, codes, _ = different(given)
     return _of_words(cells, decimal)[codes]
 

@@ -54,7 +54,7 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
     refuse_almost_numbers(facts, choices.decimal)
     if choices.auto and may_be_categories(facts):
         return _one_hot(facts, fill, indicator)
-    raise InputError(f"the column {name!r} {choice_for(facts)}")
+    raise InputError(f"the column {name!r} {choice_for(facts, auto=choices.auto)}")
 
 
 def _refuse_missing(facts: ColumnFacts) -> None:

@@ -74,7 +74,7 @@ def is_plain_parquet(
         schema = file.schema_arrow
     names = list(schema.names)
     layout = column_layout(path, len(names), names, label=label, expected=expected, drop=drop)
-    return expected is not None or all(is_number(schema.field(k).type) for k in layout.features)
+    return all(is_number(schema.field(k).type) for k in layout.features)
 
 
 def _leading_comments(text: str) -> list[str]:

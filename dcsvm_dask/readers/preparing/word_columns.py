@@ -13,6 +13,7 @@ _DOTTED = re.compile(r"\d+(\.\d+){2,}")
 """Addresses and versions, such as 192.168.0.12, which are no numbers."""
 _SIGNS = re.compile(r"[$€£¥]?\s?[+-]?\d[\d.,'\u2019\u00a0\u202f ]*\s?[%$€£¥°]?")
 """Numbers with signs of currencies, per cent, or between thousands."""
+_PLAIN = re.compile(r"[+-]?[\d.]+")
 _UNITS = re.compile(_SIGNS.pattern + r"\s?[^\W\d_]{0,4}")
 """Those, or numbers with a unit; some codes look like these."""
 _DATES = re.compile(r"\d{1,4}([-/. ])(\d{1,2}|[A-Za-z]{3,9})\1\d{1,4}\b.*")
@@ -24,10 +25,12 @@ _MONTH = (
     "nov(ember)?|dec(ember)?)"
 )
 _BY_MONTH = re.compile(
-    rf"\d{{1,2}}[- ]?{_MONTH}[- ]?\d{{2,4}}([: ]\d.*)?|{_MONTH}[- ']?\d{{2,4}}",
+    rf"\d{{1,2}}[- ]?{_MONTH}[- ]?\d{{2,4}}([: ]\d.*)?|{_MONTH}[- ']?\d{{2,4}}|"
+    r"(19|20)\d\d([-/](0[1-9]|1[0-2])|[- ]?Q[1-4]|-?W[0-5]\d)",
     re.IGNORECASE,
 )
-"""Dates of forms that are not read: 01JAN2024, as SAS writes them, and Jan-24, as Excel does."""
+"""Dates of forms that are not read: 01JAN2024, as SAS writes them, Jan-24, as Excel does, and
+months, quarters and weeks such as 2024-01, 2024Q1 and 2024-W05."""
 
 
 def may_be_categories(facts: ColumnFacts) -> bool:
@@ -38,34 +41,43 @@ def may_be_categories(facts: ColumnFacts) -> bool:
     return few and not other
 
 
-def choice_for(facts: ColumnFacts) -> str:
-    """Return what a column of words holds, and what must be chosen for it."""
+def choice_for(facts: ColumnFacts, *, auto: bool = False) -> str:
+    """Return what a column of words holds, and what must be chosen for it.
+
+    Parameters
+    ----------
+    facts : ColumnFacts
+    auto : bool, default False
+        Whether all columns of few words are one-hot, which this one is not.
+    """
     name, sample = facts.option_name, repr(next(iter(facts.words))[:40])
+    hot = f"{name},auto" if auto else name
     if _are_almost_numbers(facts.words, _UNITS):
+        marked = next((one for one in facts.words if not _PLAIN.fullmatch(one)), sample[1:-1])
         return (
-            f"holds numbers with signs or units, such as {sample}: write them as plain numbers, or "
-            f"give --drop {name}, or where they are categories --one-hot {name}"
+            f"holds numbers with signs or units, such as {marked[:40]!r}: write them as plain "
+            f"numbers, or give --drop {name}, or where they are categories --one-hot {hot}"
         )
     found = f"{facts.n_categories}, such as {sample}"
     if _are_times(facts.words):
         return (
             f"holds times or durations without a date ({found}), which are not read: write them as "
             f"numbers, such as minutes, or give --drop {name}, or where they are categories "
-            f"--one-hot {name}"
+            f"--one-hot {hot}"
         )
     if all(map(_DATES.fullmatch, facts.words)) or _are_months(facts.words):
         return (
             f"holds what may be dates, of a form that is not read ({found}): write them as "
             "2024-01-31 or 2024-01-31 15:00:00 and give --dates parts, or give "
-            f"--drop {name}, or where they are categories --one-hot {name}"
+            f"--drop {name}, or where they are categories --one-hot {hot}"
         )
     if facts.has_many or len(facts.words) > MANY_CATEGORIES:
         return (
-            f"holds words ({found}): give --drop {name}, or --one-hot {name} (a feature for each), "
+            f"holds words ({found}): give --drop {name}, or --one-hot {hot} (a feature for each), "
             f"or --ordinal {name}:low<mid<high"
         )
     return (
-        f"holds words ({found}): give --one-hot {name} (a feature for each), --ordinal "
+        f"holds words ({found}): give --one-hot {hot} (a feature for each), --ordinal "
         f"{name}:low<mid<high, or --drop {name}"
     )
 

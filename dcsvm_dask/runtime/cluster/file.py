@@ -126,9 +126,7 @@ def read_documents(name: str) -> list[Any]:
 
 
 def foreign_command(name: str, documents: list[Any]) -> str | None:
-    """Return the command that applies a file of kubectl or Docker Compose; None for a cluster
-    file.
-    """
+    """Return the command that applies a file of kubectl or Docker Compose; else None."""
     first = documents[0] if documents and isinstance(documents[0], dict) else {}
     if "apiVersion" in first:
         return f"kubectl apply -f {name}"

@@ -120,8 +120,9 @@ def ask_for_workers(cluster: Any, file: ClusterFile) -> None:
 
 
 def dashboard(file: ClusterFile, link: str) -> str:
-    """Return the address of the dashboard, given Dask's link, which does not name the loopback
-    interface.
+    """Return the address of the dashboard.
+
+    Dask's `link` does not name the loopback interface, on which the dashboard may be.
     """
     arguments = ssh_arguments(file) if file.kind == SSH else queue_arguments(file)
     if not arguments["scheduler_options"]["dashboard_address"].startswith(LOOPBACK):

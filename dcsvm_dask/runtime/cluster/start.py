@@ -101,8 +101,9 @@ def _start(file: ClusterFile, stack: contextlib.ExitStack) -> tuple[Any, Any]:
 
 
 def _close(cluster: Any) -> None:
-    """Close a cluster; jobs that a queue refused are marked as failed, since Dask would wait for
-    them.
+    """Close a cluster.
+
+    Jobs that a queue refused are marked as failed, since Dask would wait for them.
     """
     from distributed.core import Status
 

@@ -17,8 +17,8 @@ from dcsvm_dask.solvers.cutting.loops import crossing
 from dcsvm_dask.solvers.cutting.losses import Losses, Span
 
 Vector = NDArray[np.float64]
-# Of the histograms of parts: equal ones and so many to an octave, then equal ones inside of one.
-_BINS, _OF_OCTAVE, _SUBBINS = 1024, 24, 4096
+# Bins of the histograms of parts: equal ones, those of an octave, and equal ones inside of a bin.
+_BINS, _OCTAVE_BINS, _SUBBINS = 1024, 24, 4096
 STRETCHES = (0.0, 0.25, 1.0, np.inf)
 """Where the stretches of a line end that are searched one after the other. Most answers are in the
 first one, most events behind it."""
@@ -145,7 +145,7 @@ def edges_to(farthest: float) -> Vector:
     k <= (|w_b| + sqrt(2 F)) / |w_t - w_b|.
     """
     equal = np.linspace(0.0, farthest, _BINS + 1)
-    return np.union1d(equal, farthest * np.exp2(-np.arange(_BINS) / _OF_OCTAVE))
+    return np.union1d(equal, farthest * np.exp2(-np.arange(_BINS) / _OCTAVE_BINS))
 
 
 def edges_between(low: float, high: float) -> Vector:

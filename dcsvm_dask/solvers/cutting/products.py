@@ -83,8 +83,9 @@ class Products:
         return np.asarray(sums.sum(axis=0))
 
     def look(self, losses: Losses, start: Vector, w: Vector) -> tuple[Vector, Events]:
-        """Return the outputs at w, and the events of the first stretch of the line that leads
-        there from given outputs.
+        """Return the outputs at w, and the events of the first stretch of the line to them.
+
+        The line begins at the outputs `start`.
         """
         end = np.zeros(self.shape[0])
         found: list[Events] = [_NONE] * len(self._parts)

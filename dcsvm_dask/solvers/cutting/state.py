@@ -1,4 +1,4 @@
-"""What cutting planes keep between iterations, and what they hand back."""
+"""What cutting planes keep between iterations, and what they return."""
 
 from __future__ import annotations
 

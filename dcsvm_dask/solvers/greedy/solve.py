@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -169,14 +169,7 @@ def solve_greedy(
         for at in range(0, n, chunk_rows)
     ]
 
-    with ExitStack() as stack:
-        side_by_side: Callable[..., Iterable[Any]] = map
-        if threads > 1:
-            side_by_side = stack.enter_context(ThreadPoolExecutor(threads)).map
-
-        def everywhere(method: str, *arguments: Any) -> list[Any]:
-            return list(side_by_side(lambda chunk: getattr(chunk, method)(*arguments), chunks))
-
+    with _on_threads(chunks, threads) as everywhere:
         return grow_basis(
             everywhere,
             kernel,
@@ -193,6 +186,20 @@ def solve_greedy(
             seed=seed,
             solved=solved,
         )
+
+
+@contextmanager
+def _on_threads(chunks: Sequence[BasisRows], threads: int) -> Iterator[Everywhere]:
+    """Give what calls a method of every chunk, of so many at a time."""
+    with ExitStack() as stack:
+        side_by_side: Callable[..., Iterable[Any]] = map
+        if threads > 1:
+            side_by_side = stack.enter_context(ThreadPoolExecutor(threads)).map
+
+        def everywhere(method: str, *arguments: Any) -> list[Any]:
+            return list(side_by_side(lambda chunk: getattr(chunk, method)(*arguments), chunks))
+
+        yield everywhere
 
 
 def _checked_start(
@@ -252,15 +259,14 @@ def grow_basis(
     fitted = True
     while len(machine.basis) < most:
         place = waiting.best()
-        if place is None:
-            if fitted:
-                break
-        else:
+        if place is None and fitted:
+            break
+        if place is not None:
             machine.take(waiting.rows[place], place, waiting.Z[[place]])
             waiting.taken(place)
             fitted = False
         d = len(machine.basis)
-        if place is not None and d < most and d < size * GROWTH:
+        if place is not None and d < min(most, size * GROWTH):
             continue
         machine.optimise(_NEAR)
         fitted = True

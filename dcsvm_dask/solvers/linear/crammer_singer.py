@@ -111,53 +111,27 @@ def solve_crammer_singer(
     n = X.shape[0]
     codes = _checked_codes(codes, n, n_classes)
     check_constant(constant)
-    cost, rows = check_costs(C, n), compiled_rows(X)
-    curvature = np.empty(n)
-    squares(rows, float(constant), np.zeros(n), curvature)
-    if not np.isfinite(curvature).all():
-        raise InputError("X holds a value that is not finite: give finite numbers.")
-    alpha, W = _start(alpha, codes, cost, n_classes), np.zeros((X.shape[1] + 1, n_classes))
-    sum_classes(rows, float(constant), alpha, W)
-    _solve_rows_of_zeros(alpha, codes, cost, curvature)
-    order = np.flatnonzero((cost > 0.0) & (curvature > 0.0)).astype(np.int32)
-    random = np.random.default_rng(seed).integers(2**64, size=1, dtype=np.uint64)
-    start = _objective(alpha, codes, W)
+    cost = check_costs(C, n)
+    point = _start(alpha, codes, cost, n_classes)
+    descent = _Descent(X, codes, cost, float(constant), point, seed)
+    taking_part, start = max(1, len(descent.order)), descent.objective()
     most = int(np.clip(_PRODUCTS / max(1.0, float(X.size) * n_classes), 1, _PASSES))
-    history, active, met = [np.empty((0, 2))], len(order), 0.0
-    left, done, passes = max_iter * max(1, len(order)), 0, np.empty((most, 2))
+    history, left = [np.empty((0, 2))], max_iter * taking_part
     while True:
-        made, visits, active, met = descend_classes(
-            rows,
-            codes,
-            cost,
-            curvature,
-            float(constant),
-            alpha,
-            W,
-            order,
-            active,
-            met,
-            tol,
-            most,
-            left,
-            random,
-            passes,
-        )
-        history.append(passes[:made].copy())
+        passes, visits = descent.descend(tol, most, left)
+        history.append(passes)
         left -= visits
-        done = max_iter - left // max(1, len(order))
-        stops = left <= 0 or (callback is not None and bool(callback(done, met)))
-        if met <= tol or stops:
-            W[:] = 0.0
-            sum_classes(rows, float(constant), alpha, W)
-            violation, lost = measure_classes(rows, codes, cost, float(constant), alpha, W)
+        done = max_iter - left // taking_part
+        stops = left <= 0 or (callback is not None and bool(callback(done, descent.met)))
+        if descent.met <= tol or stops:
+            violation, lost = descent.measure()
             if violation <= tol or stops:
                 break
-            active, met = len(order), 0.0
-    objective = _objective(alpha, codes, W)
+            descent.visit_all()
+    objective, W = descent.objective(), descent.W
     changes, violations = np.concatenate(history).T
     return ClassesSolution(
-        alpha=alpha,
+        alpha=point,
         W=np.ascontiguousarray(W[:-1].T),
         b=W[-1] * constant,
         objective=objective,
@@ -167,6 +141,99 @@ def solve_crammer_singer(
         converged=violation <= tol,
         history=np.stack([start + np.cumsum(changes), violations], axis=1),
     )
+
+
+class _Descent:
+    """Passes over the rows that have a cost and are not zero, from a point that they move.
+
+    Parameters
+    ----------
+    X : ndarray or CSR, shape (n, d)
+    codes : ndarray, shape (n,), int32
+        The class of each row.
+    cost : ndarray, shape (n,), float64
+    constant : float
+    alpha : ndarray, shape (n, k), float64
+        The point, which is feasible. Updated; of rows of zeros it is the solution at once.
+    seed : int
+        Of the random order.
+
+    Attributes
+    ----------
+    W : ndarray, shape (d + 1, k), float64
+        The weights of each class, those of the constant last.
+    order : ndarray, int32
+        The rows that take part; the first `active` of them are visited.
+    met : float
+        The violation of the last pass, met on the way; 0 before the first one.
+
+    Raises
+    ------
+    InputError
+        If a row's squared length is not finite.
+    """
+
+    def __init__(
+        self,
+        X: Rows,
+        codes: NDArray[np.int32],
+        cost: Vector,
+        constant: float,
+        alpha: Vector,
+        seed: int,
+    ) -> None:
+        n, k = alpha.shape
+        self.rows, self.codes, self.cost, self.constant = compiled_rows(X), codes, cost, constant
+        self.alpha, self.W = alpha, np.zeros((X.shape[1] + 1, k))
+        self.curvature = np.empty(n)
+        squares(self.rows, constant, np.zeros(n), self.curvature)
+        if not np.isfinite(self.curvature).all():
+            raise InputError("X holds a value that is not finite: give finite numbers.")
+        sum_classes(self.rows, constant, alpha, self.W)
+        _solve_rows_of_zeros(alpha, codes, cost, self.curvature)
+        self.order = np.flatnonzero((cost > 0.0) & (self.curvature > 0.0)).astype(np.int32)
+        self.random = np.random.default_rng(seed).integers(2**64, size=1, dtype=np.uint64)
+        self.visit_all()
+
+    def visit_all(self) -> None:
+        """Let the next pass visit all rows that take part."""
+        self.active, self.met = len(self.order), 0.0
+
+    def descend(self, tol: float, most: int, budget: int) -> tuple[Vector, int]:
+        """Pass over the active rows as `descend_classes` does; return its history and visits."""
+        history = np.empty((most, 2))
+        made, visits, self.active, self.met = descend_classes(
+            self.rows,
+            self.codes,
+            self.cost,
+            self.curvature,
+            self.constant,
+            self.alpha,
+            self.W,
+            self.order,
+            self.active,
+            self.met,
+            tol,
+            most,
+            budget,
+            self.random,
+            history,
+        )
+        return history[:made], visits
+
+    def measure(self) -> tuple[float, float]:
+        """Sum the weights from scratch; return the largest violation of a row and all losses."""
+        self.W[:] = 0.0
+        sum_classes(self.rows, self.constant, self.alpha, self.W)
+        violation, lost = measure_classes(
+            self.rows, self.codes, self.cost, self.constant, self.alpha, self.W
+        )
+        return violation, lost
+
+    def objective(self) -> float:
+        """Return the dual objective at the point."""
+        own = self.alpha[np.arange(len(self.codes)), self.codes]
+        return 0.5 * float((self.W * self.W).sum()) - float(own.sum())
 
 
 def _checked_codes(codes: ArrayLike, n: int, n_classes: int) -> NDArray[np.int32]:
@@ -212,8 +279,3 @@ def _start(
             "0 elsewhere."
         )
     return np.minimum(start, upper, out=start)
-
-
-def _objective(alpha: Vector, codes: NDArray[np.int32], W: Vector) -> float:
-    """Return the dual objective; W has the weights of the constant as its last row."""
-    return 0.5 * float((W * W).sum()) - float(alpha[np.arange(len(codes)), codes].sum())

@@ -186,7 +186,7 @@ class _Newton:
     def _solved(self, residual: float) -> Vector:
         """Return the solution of H s = gradient, about or by a factor."""
         if not is_sparse(self._X) and self._X.shape[1] <= _FACTORISED:
-            return np.asarray(linalg.solve(self._hessian(), self._gradient, assume_a="pos"))
+            return _factorised(self._hessian(), self._gradient)
         scale = np.ones_like(self._w)
         diagonal(self._rows, self._constant, self._h, scale)
         return self._conjugate(scale, residual)
@@ -222,3 +222,14 @@ class _Newton:
                 break
             direction = toward + (size / before) * direction
         return solution
+
+
+def _factorised(H: NDArray[np.float64], gradient: Vector) -> Vector:
+    """Return the solution of H s = gradient by a Cholesky factor.
+
+    LAPACK is called by itself: of few features what SciPy looks at before takes ten times as long.
+    """
+    _, found, failed = linalg.lapack.dposv(H, gradient)
+    if failed or not np.isfinite(found).all():
+        found = linalg.solve(H, gradient, assume_a="pos")  # which says what is wrong
+    return np.asarray(found)

@@ -1,4 +1,4 @@
-"""The dual problems of linear SVMs, as their solver takes them, and what it hands back."""
+"""The dual problems of linear SVMs, as their solver takes them, and what it returns."""
 
 from __future__ import annotations
 

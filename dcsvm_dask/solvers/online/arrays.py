@@ -15,7 +15,8 @@ import numpy as np
 from dcsvm_dask.compiled import njit
 from dcsvm_dask.solvers.smo.loops import FAR
 
-# Places in `counts`.
+# Places in `counts`: slots up to the last one in use, free ones among them, rows in the expansion,
+# uses of the cache, cached rows, steps, and rows that were taken in.
 HIGH, FREE, LIVE, CLOCK, FILLED, STEPS, TAKEN = range(7)
 OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
 # Called from compiled code only: no wrappers, which cost compile time.
@@ -26,18 +27,22 @@ class Slots(NamedTuple):
     """The expansion and its cache, as arrays."""
 
     rows: Any
-    """Number of the row in each slot, -1 where it is free; shape (capacity,), as the next eight."""
+    """Number of the row in each slot, -1 where it is free; int64, shape (capacity,), as the next
+    nine arrays have it."""
     beta: Any
+    """Signed variables, float64, as the next four arrays."""
     g: Any
+    """Slopes in which the dual rises."""
     lower: Any
     upper: Any
     diagonal: Any
+    """K_ii."""
     lo: Any
-    """-FAR where beta can fall, else 0: min(max(g, lo), hi) is what a row violates by."""
+    """-FAR where beta can fall, else 0, float32: a row violates by min(max(g, lo), hi)."""
     hi: Any
-    """FAR where beta can rise, else 0."""
+    """FAR where beta can rise, else 0, float32."""
     where: Any
-    """The cached row of each slot, -1 without one."""
+    """The cached row of each slot, -1 without one; int64, as all that follow but the cache."""
     free: Any
     """Slots that became free, a stack."""
     slot_of: Any
@@ -45,10 +50,11 @@ class Slots(NamedTuple):
     cache: Any
     """Kernel values, float32, shape (cached, capacity)."""
     holder: Any
-    """The slot of each cached row, -1 without one."""
+    """The slot of each cached row, -1 without one; shape (cached,)."""
     used: Any
-    """When each cached row was last used."""
+    """When each cached row was last used, by the clock in `counts`; shape (cached,)."""
     counts: Any
+    """Shape (7,): see `HIGH` and those beside it."""
 
 
 class Batch(NamedTuple):
@@ -56,9 +62,10 @@ class Batch(NamedTuple):
 
     rows: Any
     K: Any
-    """With every slot, shape (batch or more, capacity); of those that join, filled in then."""
+    """Kernel values with every slot, shape (batch or more, capacity); a row that joins the
+    expansion fills in those with its slot."""
     own: Any
-    """Among themselves, shape (batch, batch)."""
+    """Kernel values among themselves, shape (batch, batch)."""
     y: Any
     C: Any
     diagonal: Any

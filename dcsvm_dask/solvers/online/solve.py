@@ -151,7 +151,7 @@ def solve_online(
     finished = settled = False
     violation = np.inf
 
-    def tell(**reached: float) -> None:
+    def report(**reached: float) -> None:
         if solved is not None:
             rows = most_sweeps * int(np.count_nonzero(bound))
             known = {} if reached else _standing(expansion)
@@ -163,7 +163,7 @@ def solve_online(
             rows = order[at : at + size]
             expansion.learn(rows, samples)
             looked += len(rows)
-            tell()
+            report()
         sweeps += 1
         quiet = expansion.taken == before
         settled = quiet and finished and violation <= tol
@@ -171,8 +171,8 @@ def solve_online(
             break
         finished = quiet or sweeps >= most_sweeps
         if finished:
-            violation = expansion.finish(most, lambda reached: tell(violation=reached))
-            tell()
+            violation = expansion.finish(most, lambda reached: report(violation=reached))
+            report()
         if sweeps >= most_sweeps:
             break
     return _learned(expansion, dual, violation, sweeps, equality=equality, converged=settled)

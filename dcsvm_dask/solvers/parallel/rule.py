@@ -183,7 +183,7 @@ class ParallelRule:
         """Return a share after a step."""
         return share.after(rows, step, threads)
 
-    def tell(self, memory: WorkingSet) -> dict[str, Any]:
+    def progress(self, memory: WorkingSet) -> dict[str, Any]:
         """Return the numbers of progress."""
         return {
             "rows": len(memory.index),

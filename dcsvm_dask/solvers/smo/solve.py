@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels.team import end_if_given_up
 from dcsvm_dask.solvers.matrix import prepared
 from dcsvm_dask.solvers.matrix_memory import Scratch
 from dcsvm_dask.solvers.program import QuadraticProgram
@@ -265,6 +266,7 @@ class _Descent:
         while True:
             m = active.rows.size
             budget = min(max(500, m // 4), 1 + _WORK // m, self._limit - self._n_iter)
+            end_if_given_up()
             steps, violation = active.advance(target, budget)
             self._n_iter += steps
             work += steps * m

@@ -7,7 +7,7 @@ last, so rows whose writer died cannot be opened.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -107,6 +107,8 @@ class RowArray:
 
         Raises
         ------
+        IndexError
+            If the rows are not among those of the table.
         InputError
             If a chunk is missing or its checksum does not match.
         """
@@ -226,11 +228,7 @@ class ConcatRows:
         """Return the rows start:stop; see `RowArray.read`."""
         if not 0 <= start <= stop <= self.n_rows:
             raise IndexError(f"rows {start}:{stop} of {self.n_rows}")
-        found = []
-        for part, low in zip(self.parts, self.offsets, strict=False):
-            a, b = max(start, int(low)), min(stop, int(low) + part.n_rows)
-            if a < b:
-                found.append(part.read(a - int(low), b - int(low)))
+        found = [part.read(first, last) for part, first, last in self._pieces(start, stop)]
         return stack_rows(found, self.n_features, self.is_sparse)
 
     def take(self, index: NDArray[np.int64]) -> Rows:
@@ -246,12 +244,14 @@ class ConcatRows:
 
     def nbytes_of(self, start: int, stop: int) -> int:
         """Return about the number of bytes of the rows start:stop in memory."""
-        total = 0
-        for part, low in zip(self.parts, self.offsets, strict=False):
-            a, b = max(start, int(low)), min(stop, int(low) + part.n_rows)
-            if a < b:
-                total += part.nbytes_of(a - int(low), b - int(low))
-        return total
+        return sum(part.nbytes_of(first, last) for part, first, last in self._pieces(start, stop))
+
+    def _pieces(self, start: int, stop: int) -> Iterator[tuple[RowReader, int, int]]:
+        """Yield the parts that have some of the rows start:stop, with the range in each part."""
+        for part, low in zip(self.parts, self.offsets.tolist(), strict=False):
+            first, last = max(start - low, 0), min(stop - low, part.n_rows)
+            if first < last:
+                yield part, first, last
 
 
 def open_rows(place: Location, checksums: Checksums | None = None) -> RowArray:

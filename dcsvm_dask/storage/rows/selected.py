@@ -37,9 +37,7 @@ class SelectedRows:
         return self._rows.take(self._index[index])
 
     def borders(self) -> NDArray[np.int64]:
-        """Return the first selected row of every chunk with selected rows, and the number of
-        rows.
-        """
+        """Return the first selected row of every chunk with any, and the number of rows."""
         return np.unique(np.searchsorted(self._index, self._rows.borders()))
 
     def nbytes_of(self, start: int, stop: int) -> int:

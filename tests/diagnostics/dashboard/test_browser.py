@@ -212,6 +212,6 @@ def test_a_run_goes_on_where_the_scheduler_cannot_show_pages(
     words = ("--run", tmp_path / "run", "--scheduler", found["address"], "--levels", 1)
     process, log = start(MAIN, "train", data, *words, "--stop-at", 1)
     assert process.wait(300) == 0, log.read_text()
-    told = [line for line in log.read_text().splitlines() if "no page" in line]
-    assert len(told) == 1
-    assert "the scheduler has no bokeh; pip install bokeh there" in told[0]
+    reported = [line for line in log.read_text().splitlines() if "no page" in line]
+    assert len(reported) == 1
+    assert "the scheduler has no bokeh; pip install bokeh there" in reported[0]

@@ -43,7 +43,7 @@ def update(tell: Teller, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[s
     return once
 
 
-def test_while_nothing_is_told_nothing_is_sent_but_the_time(
+def test_while_nothing_happens_nothing_is_sent_but_the_time(
     tell: Teller, update: Callable[[], list[str]]
 ) -> None:
     assert update()

@@ -13,7 +13,7 @@ from tests.diagnostics.teller import (
 )
 
 
-def test_runs_side_by_side_are_told_apart_and_the_oldest_forgotten() -> None:
+def test_runs_side_by_side_are_kept_apart_and_the_oldest_forgotten() -> None:
     runs = Runs()
     for number in range(MOST_RUNS + 3):
         one = Teller(f"/runs/{number}", runs)

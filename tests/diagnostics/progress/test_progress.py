@@ -111,8 +111,14 @@ def runs(draw: st.DrawFn) -> list[Any]:
         for layer in round_layers:
             node = layer if layer == "commit" else f"{layer}-0000"
             for share in draw(st.lists(st.floats(0.0, 1.0), max_size=3)):
-                told = (share, int(100 * share), draw(st.sampled_from([0, 100])), "rows", record)
-                events.append(Advanced(R, draw(SECONDS), name, node, "w", *told))
+                reported = (
+                    share,
+                    int(100 * share),
+                    draw(st.sampled_from([0, 100])),
+                    "rows",
+                    record,
+                )
+                events.append(Advanced(R, draw(SECONDS), name, node, "w", *reported))
             events.append(TaskDone(R, draw(SECONDS), name, layer, node, "w", {}))
         events.append(StageDone(R, draw(SECONDS), name, record, draw(st.booleans())))
     return events

@@ -1,4 +1,4 @@
-"""A run told from its folder: after it has ended, and while another process carries it."""
+"""The events of a run from its folder, after its end and while another process carries it."""
 
 from __future__ import annotations
 
@@ -39,34 +39,36 @@ from tests.left import latest
 
 
 def words(recorder: Recorder, *kinds: type[Event]) -> list[tuple[Any, ...]]:
-    """Return what was told of some kinds, without times."""
+    """Return the events of some kinds, without times."""
     keys = ("stage", "node", "layer", "block", "layers", "resumed")
     return [
         (type(event), *(getattr(event, key) for key in keys if hasattr(event, key)))
-        for event in recorder.told
+        for event in recorder.reported
         if isinstance(event, kinds)
     ]
 
 
-def in_order(told: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+def in_order(reported: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Sort tasks that followed upon each other: those of a layer may end in any order."""
-    runs = itertools.groupby(told, key=lambda one: (one[0] is TaskDone, one[1:2], one[3:4]))
+    runs = itertools.groupby(reported, key=lambda one: (one[0] is TaskDone, one[1:2], one[3:4]))
     return [one for (tasks, *_), some in runs for one in (sorted(some, key=str) if tasks else some)]
 
 
-def test_a_folder_tells_what_was_told_live(trained: Trained) -> None:
+def test_a_folder_gives_the_events_of_the_live_run(trained: Trained) -> None:
     again = Recorder()
     Replay(trained.run.folder, [again]).look()
     kinds = (RunBegins, StageBegins, TaskDone, StageDone, RunEnds)
     assert in_order(words(again, *kinds)) == in_order(words(trained.events, *kinds))
     for kind in (BlocksBegin, BlockSolved):
         assert sorted(words(again, kind)) == sorted(words(trained.events, kind))
-    assert [type(event) for event in again.told].count(Planned) == 1
+    assert [type(event) for event in again.reported].count(Planned) == 1
     # Records are the same, too.
     commits = {
-        event.stage: event.record for event in trained.events.told if isinstance(event, StageDone)
+        event.stage: event.record
+        for event in trained.events.reported
+        if isinstance(event, StageDone)
     }
-    for event in again.told:
+    for event in again.reported:
         if isinstance(event, StageDone):
             assert event.record == commits[event.stage]
             assert not event.resumed
@@ -76,10 +78,10 @@ def test_a_second_look_tells_nothing_twice(trained: Trained) -> None:
     again = Recorder()
     replay = Replay(trained.run.folder, [again])
     replay.look()
-    told = len(again.told)
+    reported = len(again.reported)
     replay.look()
     replay.end("interrupted", "it has ended already")
-    assert len(again.told) == told
+    assert len(again.reported) == reported
     assert replay.ended
 
 
@@ -100,7 +102,7 @@ def test_where_a_run_stands_is_seen_from_commits_alone(trained: Trained) -> None
     assert words(few, StageDone) == words(many, StageDone)
 
 
-def test_a_resumed_run_is_told_as_its_last_process_was(rows: Path, tmp_path: Path) -> None:
+def test_a_resumed_run_is_replayed_as_its_last_process_was(rows: Path, tmp_path: Path) -> None:
     execution, live, again = Execution(workers=0), Recorder(), Recorder()
     place = tmp_path / "run"
     how: dict[str, Any] = {"execution": execution, "quiet": True}

@@ -204,7 +204,7 @@ def test_the_figures_keep_bokehs_rules(trained: api.Run, monkeypatch: pytest.Mon
         assert not issues.warning
 
 
-def test_a_damaged_journal_or_plan_is_told_of(stopped: api.Run, tmp_path: Path) -> None:
+def test_a_damaged_journal_or_plan_is_reported(stopped: api.Run, tmp_path: Path) -> None:
     run = copied(stopped, tmp_path / "run")
     for place in (latest(run.place, "journal"), run.place / "plan.json"):
         place.write_bytes(place.read_bytes().replace(b"1", b"2"))

@@ -43,8 +43,8 @@ def test_lines_fit_and_columns_stand_below_each_other(trained: Trained, width: i
     head = next(i for i, text in enumerate(lines) if "objective" in text)
     foot = next(i for i in range(head, len(lines)) if not lines[i])
     points = lines[head + 1 : foot]
-    told = [name for name in trained.run.status()["stages"] if "-" in name]
-    stages = [name for name in told if name.split("-")[0] in ("level", "refine", "conquer")]
+    reported = [name for name in trained.run.status()["stages"] if "-" in name]
+    stages = [name for name in reported if name.split("-")[0] in ("level", "refine", "conquer")]
     assert [next(word for word in text.split() if "-" in word[1:]) for text in points] == stages
     # The point of the exact objectives stands in one column, the accuracies end in another.
     exact = [text for text in points if "~" not in text]
@@ -94,13 +94,15 @@ def test_what_is_interrupted_says_so(trained: Trained) -> None:
     terminal = Terminal(Console(file=file, width=80))
     part = Recorder()
     stop = next(
-        i for i, event in enumerate(trained.events.told) if getattr(event, "stage", "") == "level-1"
+        i
+        for i, event in enumerate(trained.events.reported)
+        if getattr(event, "stage", "") == "level-1"
     )
-    part.told = trained.events.told[: stop + 3]
-    now = part.told[-1].time
+    part.reported = trained.events.reported[: stop + 3]
+    now = part.reported[-1].time
     lost = WorkerLost("run", now, "tcp://1.2.3.4:5")
-    part.told += [lost, TaskFailed("run", now, "s", "n", "w", "odd")]
-    part.told.append(RunEnds("run", now, "interrupted", "", False))
+    part.reported += [lost, TaskFailed("run", now, "s", "n", "w", "odd")]
+    part.reported.append(RunEnds("run", now, "interrupted", "", False))
     part.tell(terminal)
     text = file.getvalue()
     assert re.search(r"level-1 .* stopped", text)

@@ -77,8 +77,8 @@ def test_a_committee_is_the_sum_of_scikit_learns_sigmoids(
         unseen = np.setdiff1d(decided_rows(problem), index)
         rows, counts = problem.rows[unseen], problem.weights[unseen].astype(float)
         a, b = _sigmoid_calibration(values[rows], y[rows], sample_weight=counts)
-        told = counts[y[rows] > 0].sum() / counts.sum()
-        wanted -= a * values + b + np.log(told / (1 - told))
+        share = counts[y[rows] > 0].sum() / counts.sum()
+        wanted -= a * values + b + np.log(share / (1 - share))
     prior = np.log((np.sum(y > 0) + 1) / (np.sum(y < 0) + 1))
     # Their sigmoid is solved by another method to another tolerance.
     np.testing.assert_allclose(decide(model, X, "exact"), wanted + prior, atol=0.02, rtol=2e-3)

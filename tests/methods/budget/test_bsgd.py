@@ -220,7 +220,7 @@ def test_targets_and_quantiles(
     assert below[1] > 0.65
 
 
-def test_a_gamma_at_which_nothing_can_merge_is_told(
+def test_a_gamma_at_which_nothing_can_merge_is_reported(
     classes: Rows, train: Callable[..., api.Run]
 ) -> None:
     with pytest.warns(UserWarning, match="lower gamma"):

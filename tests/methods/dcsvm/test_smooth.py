@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
 from dcsvm_dask import api
-from dcsvm_dask.methods import progress as telling
+from dcsvm_dask.methods import progress as reports
 from dcsvm_dask.methods.dcsvm import conquering, few_rows
 from dcsvm_dask.pipeline import training
 from dcsvm_dask.runtime.callbacks import Callback
@@ -67,24 +67,24 @@ class Sets(Callback):
     """Keeps what a run tells of its working sets."""
 
     def __init__(self) -> None:
-        self.told: list[SetSolved] = []
+        self.reported: list[SetSolved] = []
 
     def on_set(self, event: SetSolved) -> None:
-        self.told.append(event)
+        self.reported.append(event)
 
 
-def test_working_sets_are_told_of_as_they_are_solved(
+def test_working_sets_are_reported_as_they_are_solved(
     train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(telling, "EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(reports, "EVERY_SECONDS", 0.0)
     monkeypatch.setattr(few_rows, "PREDICTED_ABOVE", ROWS // 2)
     sets = Sets()
     run = train(callbacks=[sets], set_cap=ROWS, block_cap=ROWS // 2)
-    assert [event.number for event in sets.told] == list(range(1, len(sets.told) + 1))
-    objectives = [event.record["objective"] for event in sets.told]
+    assert [event.number for event in sets.reported] == list(range(1, len(sets.reported) + 1))
+    objectives = [event.record["objective"] for event in sets.reported]
     assert len(objectives) > 1
     assert objectives == sorted(objectives, reverse=True)
-    last, found = sets.told[-1].record, run.status()
+    last, found = sets.reported[-1].record, run.status()
     assert last["violation"] <= last["tol"] < last["start"]
     assert last["objective"] == pytest.approx(found["objective"], rel=1e-6)
     assert last["support"] == found["stages"][found["model"]]["support"]
@@ -94,23 +94,23 @@ class Advances(Callback):
     """Keeps how far tasks say that they are."""
 
     def __init__(self) -> None:
-        self.told: list[Advanced] = []
+        self.reported: list[Advanced] = []
 
     def on_advance(self, event: Advanced) -> None:
-        self.told.append(event)
+        self.reported.append(event)
 
 
 def test_a_task_that_solves_the_whole_problem_says_how_far_it_is(
     train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(telling, "EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(reports, "EVERY_SECONDS", 0.0)
     advances = Advances()
     train(callbacks=[advances])
-    shares = [event.share for event in advances.told if event.stage == "conquer-001"]
+    shares = [event.share for event in advances.reported if event.stage == "conquer-001"]
     assert len(shares) > 1
     assert shares == sorted(shares)
     assert 0.0 <= shares[0] < 1.0
-    assert shares[-1] == pytest.approx(telling.MOST_REPORTED, rel=1e-12)
+    assert shares[-1] == pytest.approx(reports.MOST_REPORTED, rel=1e-12)
 
 
 @pytest.fixture

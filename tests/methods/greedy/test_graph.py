@@ -193,9 +193,9 @@ def test_every_commit_says_how_large_the_basis_is_and_the_objective(
 ) -> None:
     stream = StringIO()
     stages = train(callbacks=[Lines(stream)]).status()["stages"]
-    told = stream.getvalue()
+    reported = stream.getvalue()
     for name, size in zip(ROUNDS, (6, 12, 24), strict=True):
-        assert f"basis {size}, objective {stages[name]['objective']:.6g}, Newton" in told
+        assert f"basis {size}, objective {stages[name]['objective']:.6g}, Newton" in reported
 
 
 def test_rows_without_a_difference_have_no_basis(tmp_path: Path) -> None:

@@ -51,6 +51,6 @@ def test_a_worker_that_is_killed_within_a_pass(
     for mine, theirs in zip(weights_of(run, features), weights_of(alone, features), strict=True):
         np.testing.assert_array_equal(mine, theirs)
     again = faults.redone()
-    # What was committed is not done again, though nobody had told of it.
+    # What was committed is not done again, though no message came of it.
     assert again.total() == (0 if when == "committed" else 1)
     assert all(step[0] == stage for step in again)

@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.methods import progress as telling
+from dcsvm_dask.methods import progress as reports
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import Advanced
 from dcsvm_dask.runtime.execution import Execution
@@ -52,25 +52,25 @@ class Advances(Callback):
     """Keeps what a run tells of how far its tasks are."""
 
     def __init__(self) -> None:
-        self.told: list[Advanced] = []
+        self.reported: list[Advanced] = []
 
     def on_advance(self, event: Advanced) -> None:
-        self.told.append(event)
+        self.reported.append(event)
 
 
 def test_online_tells_how_far_it_is(
     train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(telling, "EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(reports, "EVERY_SECONDS", 0.0)
     advances = Advances()
     run = train(method="online", callbacks=[advances])
-    shares = [event.share for event in advances.told]
+    shares = [event.share for event in advances.reported]
     assert shares == sorted(shares)
     assert 0.0 < shares[0] < shares[-1] <= 1.0
-    rows = [event.done for event in advances.told if event.unit == "rows"]
+    rows = [event.done for event in advances.reported if event.unit == "rows"]
     assert rows == sorted(rows)
     assert rows[-1] == ROWS
-    records = [event.record for event in advances.told]
+    records = [event.record for event in advances.reported]
     objectives = [record["objective"] for record in records if "objective" in record]
     assert objectives == sorted(objectives, reverse=True)
     violations = [record["violation"] for record in records if "violation" in record]

@@ -242,14 +242,14 @@ def test_ctrl_c_is_heard_while_compiled_code_runs(monkeypatch: pytest.MonkeyPatc
         timer.start()
         began = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
-            step._apart(lambda: go_on.wait(240))
+            step._in_own_thread(lambda: go_on.wait(240))
         assert time.monotonic() - began < 120
     finally:
         go_on.set()
         timer.join()
         signal.signal(signal.SIGINT, before)
     with pytest.raises(ZeroDivisionError):
-        step._apart(lambda: 1 / 0)
+        step._in_own_thread(lambda: 1 / 0)
 
 
 @pytest.mark.parametrize(

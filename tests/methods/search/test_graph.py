@@ -24,7 +24,8 @@ from dcsvm_dask.cli import main
 from dcsvm_dask.diagnostics.search import grid
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.search import held_out
-from dcsvm_dask.methods.search.held_out import read_split, stratified
+from dcsvm_dask.methods.search.held_out import read_split
+from dcsvm_dask.methods.search.split import stratified
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.rows import RowArray
@@ -358,10 +359,10 @@ def test_tasks_beside_each_other_read_what_is_held_out_once(
     run, made = search(C=1.0, gamma=1.0), []
 
     class Counted(held_out.HeldOut):
-        def __init__(self, *given: Any) -> None:
+        def __init__(self, **given: Any) -> None:
             made.append(given)
             time.sleep(0.05)
-            super().__init__(*given)
+            super().__init__(**given)
 
     monkeypatch.setattr(held_out, "HeldOut", Counted)
     held_out._read_split.cache_clear()

@@ -125,7 +125,7 @@ def test_ctrl_c_while_no_job_has_begun(
 
 
 @pytest.mark.long
-def test_a_queue_that_refuses_is_told_in_its_words(
+def test_the_message_of_a_queue_that_refuses_is_shown(
     queue: Any,
     cache: str,
     command: Callable[..., Any],

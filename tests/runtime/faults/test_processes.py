@@ -270,7 +270,9 @@ def test_a_scheduler_that_dies_ends_the_command_with_a_sentence(
 
 
 @pytest.mark.long
-def test_a_script_without_a_main_guard_is_told_so(small: Path, tmp_path: Path) -> None:
+def test_a_script_without_a_main_guard_gets_an_error_that_names_it(
+    small: Path, tmp_path: Path
+) -> None:
     script = tmp_path / "script.py"
     script.write_text(
         "from dcsvm_dask import api\n"

@@ -49,7 +49,7 @@ def test_a_step_that_always_fails_is_named_and_the_run_goes_on_once_it_is_mended
 
 
 @pytest.mark.long
-def test_a_full_disk_is_told_as_one_and_the_run_goes_on_when_there_is_room(
+def test_a_full_disk_is_reported_as_one_and_the_run_resumes_when_there_is_room(
     faults: Any, train_on: TrainOn, tmp_path: Path, in_this_process: Any
 ) -> None:
     in_this_process()

@@ -42,7 +42,7 @@ def test_a_worker_that_is_killed(
     faults.check(run)
     assert faults.fired == 1
     again = faults.redone()
-    # What was committed is not done again, though nobody had told of it.
+    # What was committed is not done again, though no message came of it.
     assert again.total() == (0 if when == "committed" else 1)
     assert all(step[0] == stage for step in again)
 

@@ -423,12 +423,12 @@ def test_what_smo_ends_is_counted_once_a_working_set(
     assert solve_nu_matrix(rbf(X, 0.5), z, C, task, inner="newton").solution.fallbacks == 1
     dual, sets = Regression(0.1).dual(z, C), []
     how: dict[str, Any] = {"equality": True, "tol": 1e-2, "inner": "newton"}
-    told: dict[str, Any] = {"callback": lambda *_: sets.append(1)}
-    found, _ = solve_decomposition(kernel, X, dual, working_size=64, **how, **told)
+    reported: dict[str, Any] = {"callback": lambda *_: sets.append(1)}
+    found, _ = solve_decomposition(kernel, X, dual, working_size=64, **how, **reported)
     assert found.converged
     assert found.fallbacks == len(sets) > 1
-    told = {"beta": np.zeros(n), "f": np.zeros(n), "first": np.arange(64)}
-    reached = solve_working_sets(kernel, X, dual, cap=64, **how, **told)
+    reported = {"beta": np.zeros(n), "f": np.zeros(n), "first": np.arange(64)}
+    reached = solve_working_sets(kernel, X, dual, cap=64, **how, **reported)
     assert reached.fallbacks == reached.sets > 1
     monkeypatch.setattr(whole, "SMALL", 100)
     how |= {"working_size": 64, "verify": False}

@@ -100,9 +100,7 @@ def best_objectives(runs: list[Records]) -> dict[tuple[Any, ...], float]:
 
 
 def accuracies(runs: list[Records]) -> Table:
-    """Return the accuracy over time of all runs: a row for each early prediction and exact
-    model.
-    """
+    """Return the accuracies over time of all runs, a row for each early or exact model."""
     rows = [
         {"run": name, **row}
         for name, records in zip(names(runs), runs, strict=True)

@@ -53,7 +53,5 @@ def kept(
 
 
 def rows_for(n_support: int, most: int) -> int:
-    """Return the number of rows to predict with so many support vectors: at least 50, at most
-    `most`.
-    """
+    """Return the number of rows to predict, from 50 to `most`, given that of support vectors."""
     return max(50, min(most, MOST_VALUES // max(1, n_support)))

@@ -36,8 +36,9 @@ def processes(records: Records) -> Table:
 
 
 def other_versions(records: Records) -> str:
-    """Return the versions of workers that differ from those the run was begun with; empty if
-    none.
+    """Return the versions of workers that differ from those of the beginning.
+
+    Empty if none does.
     """
     found = {
         f"{name.replace('_', ' ')} {mine} instead of {begun}": None

@@ -119,22 +119,29 @@ def theorem(records: Records, *, compute: bool = False) -> Table:
     `why_no_bound` gives a reason, and no difference before the exact model is reached or with a
     bias.
     """
-    best, without = records.best, why_no_bound(records)
+    best, factor = records.best, _factor_of_bound(records)
     rows = []
     for stage in records.levels:
         commit = records.commits[stage]
-        row = {"level": StageId(stage).height} | {
+        row: dict[str, Any] = {"level": StageId(stage).height} | {
             key: commit.get(key) for key in ("D", "D_error", "D_share")
         }
-        if without is None and row["D"] is not None:
-            most = max(records.settings.get("class_weight", ()), default=1.0)
-            most *= records.commits["arrange"].get("largest_weight", 1.0)
-            half = 0.5 * (records.task.product_range or 0.0) * (records.settings["C"] * most) ** 2
-            row |= {"bound": half * row["D"], "bound_error": half * row["D_error"]}
+        if factor is not None and row["D"] is not None:
+            row |= {"bound": factor * row["D"], "bound_error": factor * row["D_error"]}
         if best is not None and not records.settings["fit_intercept"]:
             row |= _difference(records, stage, best["objective"], compute=compute)
         rows.append(row)
     return table(COLUMNS, rows)
+
+
+def _factor_of_bound(records: Records) -> float | None:
+    """Return the bound divided by D(pi); None where `why_no_bound` gives a reason."""
+    width = records.task.product_range
+    if width is None or why_no_bound(records) is not None:
+        return None
+    most = max(records.settings.get("class_weight", ()), default=1.0)
+    most *= records.commits.get("arrange", {}).get("largest_weight", 1.0)
+    return float(0.5 * width * (records.settings["C"] * most) ** 2)
 
 
 def why_no_bound(records: Records) -> str | None:

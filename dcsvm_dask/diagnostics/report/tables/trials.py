@@ -56,8 +56,9 @@ def trials(
 
 
 def _choices(run: RunFolder, modes: Sequence[str]) -> Iterator[tuple[Choice, list[Any]]]:
-    """Yield the models and modes to test, the bottom level first, and the values that results
-    depend on.
+    """Yield the models and modes to test, and the values that their results depend on.
+
+    The bottom level comes first.
     """
     models, holdout = committed_models(run), run.header.get("holdout")
     own = approximation(run.header["settings"])

@@ -29,8 +29,9 @@ MARKERS = (("early", ORANGE), ("naive", PURPLE), ("committee", GREEN), ("exact",
 
 
 def accuracy(predictions: Table, modes: Table) -> Any:
-    """Return the figure of each model's accuracy over the time of its commit (the paper's Figure
-    3).
+    """Return the figure of each model's accuracy over the time of its commit.
+
+    It is Figure 3 of the paper.
 
     Parameters
     ----------

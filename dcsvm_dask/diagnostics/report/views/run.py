@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from bokeh.models import ColumnDataSource, Range1d
@@ -86,6 +87,7 @@ SHOWN = {
     "kernel_values": ("kernel values", text.large),
     "peak_bytes": ("largest worker", text.size),
 }
+"""Rows of the table ``summary`` that the page shows: their labels and formats."""
 
 
 def headlines(records: Records, tables: dict[str, Table]) -> list[tuple[str, str, str]]:
@@ -161,13 +163,12 @@ def summary_section(tables: dict[str, Table]) -> Section:
     pairs = [("name", "", text.word), ("value", "", text.word)]
 
     def listed(name: str, title: str) -> Grid:
-        found = grid(tables[name], pairs, title=title, table=name, words=("name", "value"))
-        return Grid(found.title, [], found.rows, found.words, table=name, wide=False)
+        words = ("name", "value")
+        found = grid(tables[name], pairs, title=title, table=name, words=words, wide=False)
+        return replace(found, headers=[])
 
     data = listed("data_set", "Data set")
-    data = Grid(
-        data.title, [], [_counted(row) for row in data.rows], data.words, "", "data_set", False
-    )
+    data = replace(data, rows=[_counted(row) for row in data.rows])
     parts: list[Part] = [outcome, listed("parameters", "Parameters"), data]
     return Section("summary", "Summary", "", parts)
 

@@ -52,9 +52,7 @@ def _natural(name: str) -> list[tuple[bool, int, str]]:
 
 
 def thinned(tasks: Table, workers: Sequence[str]) -> tuple[list[dict[str, Any]], int, float]:
-    """Return the longest tasks of some workers, the number of the other tasks, and their
-    seconds.
-    """
+    """Return the longest tasks of some workers, and number and seconds of the others."""
     shown = set(workers)
     own = sorted(
         (row for row in rows_of(tasks) if row["worker"] in shown), key=lambda row: -row["seconds"]

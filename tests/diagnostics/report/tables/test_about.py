@@ -41,15 +41,15 @@ def test_the_command_trains_the_same_model_again(trained: api.Run) -> None:
     assert context.params["holdout"] == records.run.header["holdout"]
 
 
-def test_many_classes_are_told_of_and_trained_again(tmp_path: Path) -> None:
+def test_many_classes_are_shown_and_trained_again(tmp_path: Path) -> None:
     X, y = load_iris(return_X_y=True)
     api.ingest((X, y), tmp_path / "d.zarr", scale="standard")
     run = train(tmp_path / "d.zarr", tmp_path / "run", multiclass="ovr", gamma=0.5)
     found = tables(run.folder)
     names = ("parameters", "data_set")
-    told = {name: dict(zip(*found[name].values(), strict=True)) for name in names}
-    assert told["parameters"]["multiclass"] == "ovr"
-    assert [told["data_set"][f"class {label}"] for label in range(3)] == [50, 50, 50]
+    reported = {name: dict(zip(*found[name].values(), strict=True)) for name in names}
+    assert reported["parameters"]["multiclass"] == "ovr"
+    assert [reported["data_set"][f"class {label}"] for label in range(3)] == [50, 50, 50]
     words = shlex.split(command(read_records(run.folder)))
     words[words.index("AGAIN")] = str(tmp_path / "again")
     done = CliRunner().invoke(main, [*words[1:], "--workers", "0", "--quiet"])
@@ -65,8 +65,8 @@ def test_many_classes_are_told_of_and_trained_again(tmp_path: Path) -> None:
 def test_linear_svms_are_trained_again(how: dict[str, Any], tmp_path: Path) -> None:
     api.ingest(load_iris(return_X_y=True), tmp_path / "d.zarr", scale="standard")
     run = train(tmp_path / "d.zarr", tmp_path / "run", kernel="linear", **how)
-    told = dict(zip(*tables(run.folder)["parameters"].values(), strict=True))
-    assert {**told, **how} == told
+    reported = dict(zip(*tables(run.folder)["parameters"].values(), strict=True))
+    assert {**reported, **how} == reported
     words = shlex.split(command(read_records(run.folder)))
     words[words.index("AGAIN")] = str(tmp_path / "again")
     done = CliRunner().invoke(main, [*words[1:], "--workers", "0", "--quiet"])

@@ -33,7 +33,7 @@ def test_history_levels_and_blocks(trained: api.Run) -> None:
 
 
 @pytest.mark.long
-def test_committees_are_told_of_beside_early_prediction(data: Path, tmp_path: Path) -> None:
+def test_committees_are_shown_beside_early_prediction(data: Path, tmp_path: Path) -> None:
     how = {**SETTINGS, "clusters": (4,), "stop_at": 1}
     run = train(data, tmp_path / "run", holdout=data / "test", committee=True, **how)
     found = tables(run.folder, compute=True)

@@ -66,8 +66,8 @@ def test_the_grid_is_drawn(run: api.Run) -> None:
 
 
 def test_numbers_on_the_axes() -> None:
-    told = {-1.0: "-1", 0.0: "0", 1.0: "1", 0.5: "0.5", 2.0**-10: "2^-10", 1024.0: "2^10"}
-    assert [short(value) for value in told] == list(told.values())
+    forms = {-1.0: "-1", 0.0: "0", 1.0: "1", 0.5: "0.5", 2.0**-10: "2^-10", 1024.0: "2^10"}
+    assert [short(value) for value in forms] == list(forms.values())
 
 
 def test_the_report_shows_it(run: api.Run, tmp_path: Path) -> None:
@@ -116,14 +116,14 @@ def repeated(run: api.Run, place: Path) -> api.Run:
     return api.open_run(place)
 
 
-def test_machines_against_the_rest_are_told_and_searched_again(tmp_path: Path) -> None:
+def test_machines_against_the_rest_are_shown_and_searched_again(tmp_path: Path) -> None:
     from sklearn.datasets import load_wine
 
     api.ingest(load_wine(return_X_y=True), tmp_path / "d.zarr", scale="standard")
     words: dict[str, Any] = {"C": (0.5, 4.0), "gamma": 0.1, "multiclass": "ovr", "quiet": True}
     run = api.search(tmp_path / "d.zarr", tmp_path / "run", execution=HERE, **words)
-    told = parameters(read_records(run.folder))
-    assert dict(zip(told["name"], told["value"], strict=True))["multiclass"] == "ovr"
+    shown = parameters(read_records(run.folder))
+    assert dict(zip(shown["name"], shown["value"], strict=True))["multiclass"] == "ovr"
     assert repeated(run, tmp_path / "again").folder.digest == run.folder.digest
 
 
