@@ -22,6 +22,8 @@ Vector = NDArray[np.float64]
 
 MOST_ROWS = 3072
 """Rows of such a pair, at most."""
+FEWEST_ROWS = 1024
+"""Up to so many rows of all classes one matrix is as soon there, and less has to be compiled."""
 MOST_SHARE = 0.4
 """Share of the rows of a pair that may be asked for, at most."""
 VALUE, OF_FEATURE = 3.0, 0.15
@@ -94,7 +96,7 @@ def solve_pairs_on_demand(
 
 
 def suitable(X: Rows, codes: NDArray[np.integer], pairs: list[Pair]) -> list[Pair]:
-    """Return the pairs that are tried, none where features are so many that it would not pay.
+    """Return the pairs that are tried, none of few rows in all or where features are too many.
 
     Parameters
     ----------
@@ -103,8 +105,11 @@ def suitable(X: Rows, codes: NDArray[np.integer], pairs: list[Pair]) -> list[Pai
         The class of each row.
     pairs : list of (int, int)
     """
+    n, d = X.shape
+    if n <= FEWEST_ROWS or _share(d) < LEAST_SHARE:
+        return []
     chosen = of_few_rows(codes, pairs, MOST_ROWS)
-    return chosen if len(chosen) > 1 and _share(X.shape[1]) >= LEAST_SHARE else []
+    return chosen if len(chosen) > 1 else []
 
 
 def _share(features: int) -> float:

@@ -35,6 +35,11 @@ def pairs_of(classes: int) -> list[tuple[int, int]]:
     return [(a, b) for a in range(classes) for b in range(a + 1, classes)]
 
 
+@pytest.fixture(autouse=True)
+def _few_rows_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs_on_demand, "FEWEST_ROWS", 0)
+
+
 @pytest.fixture
 def no_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let whoever computes a kernel matrix fail."""
@@ -150,3 +155,10 @@ def test_what_is_not_solved_in_time_is_left_to_others(monkeypatch: pytest.Monkey
     )
     found = DCSVC(C=3.0, tol=1e-6).fit(X, y).decision_function(X)
     np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
+def test_of_few_rows_none_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = blobs(600, 6, 1.0)
+    assert pairs_on_demand.suitable(X, y, pairs_of(6))
+    monkeypatch.undo()
+    assert not pairs_on_demand.suitable(X, y, pairs_of(6))
