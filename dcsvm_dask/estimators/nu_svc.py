@@ -32,7 +32,7 @@ from dcsvm_dask.estimators.probability import (
     refuse_run,
 )
 from dcsvm_dask.estimators.run_parameters import given_run_parameters, trains_run
-from dcsvm_dask.estimators.variables import Variables, solved_rows, variables_of
+from dcsvm_dask.estimators.variables import Variables, solved_variables
 from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.estimators.warm import LastFit, gathered
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
@@ -213,8 +213,7 @@ coef_, n_iter_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         if divided:
             self._runs().fit(self, kernel, X, codes, weights, tasks)
         else:
-            stored = solved_rows(kernel, X)
-            variables = variables_of(stored, codes, whole, kernel)
+            stored, variables = solved_variables(kernel, X, codes, whole)
             start = None if last is None else last.alpha(X, codes, self.classes_, "ovo")
             before = None
             if start is not None and rho is not None:

@@ -18,7 +18,7 @@ from dcsvm_dask.estimators.linear_parameters import verbosity
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.regressors import LastFit
 from dcsvm_dask.estimators.run_parameters import trains_run
-from dcsvm_dask.estimators.variables import solved_rows, variables_of
+from dcsvm_dask.estimators.variables import solved_variables
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.solvers import solve_nu
 from dcsvm_dask.tasks import OneClass, check_nu
@@ -160,8 +160,7 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
             self._kernel, self.shape_fit_ = kernel, X.shape
             tasks.done()
             return
-        stored = solved_rows(kernel, X)
-        variables = variables_of(stored, np.zeros(n, np.int32), bounds, kernel)
+        stored, variables = solved_variables(kernel, X, np.zeros(n, np.int32), bounds)
         Z, before = stored[variables.rows], chain.before.get(0)
         lines = FitLines(verbosity(self.verbose) and not alone, 1)
         how["callback"] = lines.callback(len(variables.rows))

@@ -21,7 +21,7 @@ from dcsvm_dask.estimators.known_kernel import same_rows
 from dcsvm_dask.estimators.linear_parameters import verbosity
 from dcsvm_dask.estimators.pools import one_thread_each
 from dcsvm_dask.estimators.run_parameters import trains_run
-from dcsvm_dask.estimators.variables import Variables, solved_rows, variables_of
+from dcsvm_dask.estimators.variables import Variables, solved_variables
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.solvers import Solution
@@ -171,8 +171,7 @@ class KernelRegressor(RegressorMixin, KernelExpansion, metaclass=ABCMeta):
         weights = costs.weights_of(X, sample_weight)
         C = costs.row_bounds(X, sample_weight, costs.cost_of(self.C, infinite=True))
         about = None if sample_weight is None else {"sample_weight": sample_weight}
-        stored = solved_rows(kernel, X)
-        variables = variables_of(stored, targets.view(np.int64), C, kernel)
+        stored, variables = solved_variables(kernel, X, targets.view(np.int64), C)
         if last is not None and len(last.beta) != len(members):
             last = None
         divided = not alone and trains_run(self)

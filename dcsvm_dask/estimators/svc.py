@@ -20,7 +20,7 @@ from dcsvm_dask.estimators.probability import (
     refuse_run,
 )
 from dcsvm_dask.estimators.run_parameters import given_run_parameters, trains_run
-from dcsvm_dask.estimators.variables import solved_rows, variables_of
+from dcsvm_dask.estimators.variables import solved_variables
 from dcsvm_dask.estimators.voting import Voting
 from dcsvm_dask.estimators.warm import LastFit, gathered
 from dcsvm_dask.estimators.whole_fit import whole_or_as_before
@@ -270,8 +270,7 @@ class DCSVC(WithRun, WithCallbacks, WithProbabilities, Voting):
         start = None if last is None else last.alpha(X, codes, self.classes_, self._scheme)
         kernel = checking.kernel_of(self, X)
         C = costs.bounds(self, X, codes, sample_weight, infinite=True)
-        stored = solved_rows(kernel, X)
-        variables = variables_of(stored, codes, C, kernel)
+        stored, variables = solved_variables(kernel, X, codes, C)
         n_classes = len(self.classes_)
         # SVMs of many classes are solved side by side, and known solutions in few steps.
         by_size = n_classes == 2 and start is None and not probability

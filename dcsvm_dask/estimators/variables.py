@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,13 @@ class Variables:
     """Upper bound of each variable."""
     part: Vector
     """What each row adds to that of its variable."""
+
+    def ordered(self, order: Index) -> Variables:
+        """Return the variables in another order, a permutation of their numbers."""
+        # The last is that of rows of no weight.
+        position = np.full(len(order) + 1, -1, dtype=np.int64)
+        position[order] = np.arange(len(order))
+        return replace(self, rows=self.rows[order], of_row=position[self.of_row], C=self.C[order])
 
     def shared_out(self, alpha: Vector, *, bounded: bool = True) -> Vector:
         """Return the dual variable of each row: equal rows share by their weights.
@@ -81,20 +88,41 @@ class Variables:
         return which, found, np.copysign(values, beta[which])
 
 
-def solved_rows(kernel: Kernel, X: Rows) -> Rows:
+def solved_rows(kernel: Kernel, X: Rows, rows: Index | None = None) -> Rows:
     """Return rows as solvers are fastest with, of the same kernel values; `KnownRows` as they are.
 
     Parameters
     ----------
     kernel : Kernel
     X : ndarray or CSR, shape (n, d), float32; or KnownRows
+    rows : ndarray of int64, optional
+        As for `shifted`.
     """
-    return X if isinstance(X, KnownRows) else stored_for_speed(shifted(kernel, X))
+    return X if isinstance(X, KnownRows) else stored_for_speed(shifted(kernel, X, rows))
 
 
-def variables_of(
-    X: Rows, codes: NDArray[np.integer], C: Vector, kernel: Kernel | None = None
-) -> Variables:
+def solved_variables(
+    kernel: Kernel, X: Rows, codes: NDArray[np.integer], C: Vector
+) -> tuple[Rows, Variables]:
+    """Return rows as `solved_rows` does, and the variables of a problem.
+
+    Both follow from the different rows alone: neither their order nor repeats change them.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X, codes, C
+        As for `variables_of`. Variables that are near in space are side by side, where many are.
+    """
+    X = X if isinstance(X, KnownRows) else stored_for_speed(X)
+    variables = variables_of(X, codes, C)
+    stored = solved_rows(kernel, X, variables.rows)
+    if isinstance(X, KnownRows) or len(variables.rows) <= SMALL:
+        return stored, variables
+    return stored, variables.ordered(tile_order(kernel, stored[variables.rows]))
+
+
+def variables_of(X: Rows, codes: NDArray[np.integer], C: Vector) -> Variables:
     """Return the variables of a problem.
 
     Parameters
@@ -105,8 +133,6 @@ def variables_of(
         The class of each row, or the bits of its target.
     C : ndarray, shape (n,)
         Upper bound of each row, 0 or more.
-    kernel : Kernel, optional
-        One by which neighbours in space are better side by side, where there are many.
     """
     kept = np.flatnonzero(C > 0)
     if isinstance(X, KnownRows):  # which rows are equal is not known
@@ -120,12 +146,6 @@ def variables_of(
     place = np.empty(len(kept), dtype=np.int64)
     place[order] = np.cumsum(new) - 1
     rows = kept[order[new]]
-    if kernel is not None and len(rows) > SMALL:
-        near = tile_order(kernel, X[rows])
-        rows = rows[near]
-        position = np.empty(len(rows), dtype=np.int64)
-        position[near] = np.arange(len(rows))
-        place = position[place]
     of_row = np.full(X.shape[0], -1, dtype=np.int64)
     of_row[kept] = place
     # Weights are added up from the smallest on, whatever order they came in.

@@ -105,13 +105,15 @@ def check_pair(X: Rows, Z: Rows) -> tuple[Rows, Rows]:
     return X, Z
 
 
-def squared_norms(X: Rows) -> NDArray[np.float64]:
-    """Return ||x_i||^2 for every row, accumulated in float64."""
+def squared_norms(X: Rows, centre: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Return ||x_i||^2 for every row, accumulated in float64; of dense rows less a centre."""
     if is_sparse(X):
         return row_sums(np.square(X.data, dtype=np.float64), X.indptr)
     out = np.empty(X.shape[0])
     for start in range(0, X.shape[0], 4096):
         tile = X[start : start + 4096].astype(np.float64)
+        if centre is not None:
+            tile -= centre
         out[start : start + 4096] = np.einsum("ij,ij->i", tile, tile)
     return out
 

@@ -35,17 +35,12 @@ def tile_order(kernel: Kernel, X: Rows) -> NDArray[np.int64]:
     """
     if not kernel.is_shift_invariant:
         return np.arange(X.shape[0], dtype=np.int64)
-    outlying = _squared_norms(X) > widest_in_float32(kernel, X) ** 2
+    widest = widest_in_float32(kernel, X)
+    if widest == np.inf:
+        return kd_order(X)
+    centre = None if is_sparse(X) else X.mean(axis=0, dtype=np.float64)
+    outlying = squared_norms(X, centre) > widest**2
     if not 0 < np.count_nonzero(outlying) <= MOST_OUTLIERS * X.shape[0]:
         return kd_order(X)
     parts = np.flatnonzero(~outlying), np.flatnonzero(outlying)
     return np.concatenate([part[kd_order(X[part])] for part in parts])
-
-
-def _squared_norms(X: Rows) -> NDArray[np.float64]:
-    """Return those of sparse rows, and of dense rows less their mean."""
-    if is_sparse(X):
-        return squared_norms(X)
-    mean = X.mean(axis=0, dtype=np.float64)
-    products = X @ mean.astype(X.dtype)
-    return np.asarray(squared_norms(X) - 2.0 * products + mean @ mean)

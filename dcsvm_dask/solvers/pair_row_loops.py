@@ -28,8 +28,9 @@ MOST_WORK = 40
 """Steps times the rows that they look at, as a multiple of the square of all rows, at most."""
 ROUNDS = 500
 """Rounds after which a pair is left to another solver."""
-# Rows that one round may ask for beyond the limit.
-_BEYOND = 2 + 2 * TO_FINISH
+# Rows that may be asked for beyond the limit: by the last step, by equations that do not yet meet
+# the tolerance, and in the next round by those that do, twice.
+_BEYOND = 2 + 3 * TO_FINISH
 # Violation above which free variables may be made exact once more.
 _NEAR = 1e-12
 # The steps, in float32, aim a little lower than the tolerance.

@@ -108,6 +108,19 @@ def test_thousands_of_rows_in_another_order(kernel: str) -> None:
     check_same(one, decisions(estimator, np.asarray, X[:3000], y[:3000], weight, X))
 
 
+def test_standardised_categories_in_another_order() -> None:
+    rng = np.random.default_rng(0)
+    X = (rng.random((2500, 90)) < 0.08).astype(np.float64)
+    X[:, :3] = rng.random((2500, 3)) < 0.5  # either value may be the most common one of a sample
+    y = (X[:, :10].sum(axis=1) + rng.standard_normal(2500) > 2).astype(int)
+    X = np.asarray((X - X.mean(axis=0)) / X.std(axis=0), np.float32)
+    estimator = DCSVC(gamma=0.01)
+    one = decisions(estimator, np.asarray, X, y, None, X)
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(y))
+        check_same(one, decisions(estimator, np.asarray, X[order], y[order], None, X))
+
+
 def test_equal_rows_share_by_their_weights() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((50, 3)), np.arange(50) % 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -50,3 +51,32 @@ def test_rows_that_rounding_would_change_are_kept(standardised: np.ndarray) -> N
     far = standardised.copy()
     far[7, 3] = 1e5  # the other values of its row keep fewer digits
     assert shifted(Kernel("rbf", gamma=0.01), far) is far
+
+
+def test_a_second_table_is_not_made() -> None:
+    X = np.ones((40_000, 100), np.float32)
+    X[::50, ::7] = 0.0
+    tracemalloc.start()
+    try:
+        found = shifted(Kernel("rbf"), X)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert sparse.issparse(found)
+    assert most < 0.5 * X.nbytes
+
+
+def test_differences_that_float32_does_not_hold() -> None:
+    X = np.full((2000, 80), -3e38, np.float32)
+    X[::20, 3] = 3e38
+    assert shifted(Kernel("rbf"), X) is X
+
+
+def test_the_rows_that_show_common_values_have_an_order_of_their_own() -> None:
+    X = np.zeros((2000, 80), np.float32)
+    X[:, 0] = np.repeat([1.0, 2.0], 1000)
+    order = np.random.default_rng(0).permutation(2000)
+    place = np.argsort(order)
+    one = shifted(Kernel("rbf"), X)
+    other = shifted(Kernel("rbf"), X[order], place)
+    np.testing.assert_array_equal(other.toarray(), one.toarray()[order])

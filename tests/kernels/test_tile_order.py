@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from dcsvm_dask.kernels import Kernel, kd_order, tile_order
-from dcsvm_dask.kernels.columns import row_tile, tile_ranges
+from dcsvm_dask.kernels.columns import row_tile, tile_ranges, widest_in_float32
 from dcsvm_dask.kernels.tiles import PRODUCTS, SPARSE
 
 RBF = Kernel("rbf", gamma=2 / 123)
@@ -51,3 +51,20 @@ def test_without_outliers_it_is_that_of_the_tree(tailed: np.ndarray) -> None:
 
 def test_of_other_kernels_rows_stay_where_they_are(tailed: np.ndarray) -> None:
     np.testing.assert_array_equal(tile_order(Kernel("poly"), tailed), np.arange(len(tailed)))
+
+
+def test_outliers_are_found_far_from_zero() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(-4, 5, (3000, 80)).astype(np.float32) + np.float32(2.0**20)
+    X[::10, 0] += 2048.0
+    kernel = Kernel("rbf", gamma=1e-4)
+    distances = np.linalg.norm(X - X.mean(axis=0, dtype=np.float64), axis=1)
+    outliers = np.flatnonzero(distances > widest_in_float32(kernel, X))
+    np.testing.assert_array_equal(outliers, np.arange(0, 3000, 10))
+    np.testing.assert_array_equal(np.sort(tile_order(kernel, X)[-300:]), outliers)
+
+
+def test_squares_that_float32_does_not_hold() -> None:
+    X = np.random.default_rng(0).standard_normal((3000, 80)).astype(np.float32)
+    X[::10, :2] = 1e20
+    np.testing.assert_array_equal(tile_order(RBF, X), kd_order(X))

@@ -16,10 +16,12 @@ from dcsvm_dask.solvers import (
     class_blocks,
     machines_of,
     machines_of_rows,
+    pair_row_loops,
     pairs_on_demand,
     small_pairs,
     violation_pair,
 )
+from dcsvm_dask.solvers.pair_points import TO_FINISH
 from dcsvm_dask.solvers.pairs_on_demand import solve_pairs_on_demand
 from dcsvm_dask.tasks import svc_dual
 
@@ -162,3 +164,34 @@ def test_of_few_rows_none_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pairs_on_demand.suitable(X, y, pairs_of(6))
     monkeypatch.undo()
     assert not pairs_on_demand.suitable(X, y, pairs_of(6))
+
+
+def test_no_more_rows_are_asked_for_than_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    size, share, tol = 320, 1 / 16, 10.0
+    room, violations = pair_row_loops.room_for(size, share), [2.0 * tol, tol, tol]
+
+    def asks(asked: Any, rows: int) -> None:
+        asked.number[0] += rows
+        assert asked.number[0] <= len(asked.order)
+
+    def steps(*given: Any) -> tuple[int, float, float]:
+        asked = given[-1]
+        asks(asked, max(0, asked.most - 1 - int(asked.number[0])))
+        return 1, 0.0, 0.0
+
+    def equations(*given: Any) -> tuple[float, float, bool]:
+        asks(given[1], TO_FINISH)
+        return violations.pop(0), 0.0, False
+
+    monkeypatch.setattr(pair_row_loops, "pair_steps", steps)
+    monkeypatch.setattr(pair_row_loops, "nearer_point", equations)
+    # Compiled code calls these; Python cannot.
+    monkeypatch.setattr(pair_row_loops, "sum_gradient", lambda *_: None)
+    monkeypatch.setattr(pair_row_loops, "state_of", lambda *_: (tol, 0.0, 0))
+    monkeypatch.setattr(pair_row_loops, "settled_bias", lambda *_: 0.0)
+    pair_row_loops.solve_pairs_by_rows.py_func(
+        *(np.zeros((1, size), np.float32), np.ones(size), (0, 0, 1.0, 1, 0.0), np.ones(size)),
+        *(np.array([0, size // 2, size]), np.array([[0, 1]]), tol, share, np.zeros(room * size)),
+        *(np.zeros(size), np.zeros(size), np.zeros(1, np.int64), np.zeros((1, 2))),
+    )
+    assert not violations
