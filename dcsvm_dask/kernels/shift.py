@@ -21,9 +21,9 @@ SAMPLE = 513
 """Rows that show which value of a feature is the most common: the median of half or more."""
 FEWEST_ROWS = 1024
 """Of fewer rows all kernel values cost less than a second look at the table."""
-FARTHEST = 2.0**12
+FARTHEST = 2.0**9
 """Largest squared norm of a shifted row times gamma: rounding it to float32 then changes no kernel
-value by more than products in float32 do, 2^-18."""
+value by more than 2^-19, less than products in float32 may."""
 # Rows that are shifted at a time: a second table would take as much memory as the first.
 _TILE = 4096
 
