@@ -18,9 +18,8 @@ from dcsvm_dask.estimators.in_memory import working_size
 from dcsvm_dask.estimators.known_kernel import KnownRows
 from dcsvm_dask.estimators.search_known import KnownKernels, values_between
 from dcsvm_dask.estimators.svc import DCSVC
-from dcsvm_dask.estimators.variables import solved_rows
 from dcsvm_dask.estimators.voting import Voting
-from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kernel_matrix, tile_order
+from dcsvm_dask.kernels import Kernel, Rows, is_sparse, kernel_matrix, solved_rows, tile_order
 from dcsvm_dask.kernels.team import for_each_large
 from dcsvm_dask.kernels.threads import for_each
 from dcsvm_dask.models.grid import DecidedFold, decide_point, solve_fold, solve_point
@@ -219,13 +218,12 @@ def exactly_scored(
             order = tile_order(kernel, X)
             train = train[order[np.argsort(block_of[train[order]], kind="stable")]]
             X = task.X[train]
-        stored = solved_rows(kernel, X)
         codes, before, rows = task.codes[train], None, np.arange(len(test))[:, None]
         for number in chain:
             begin = time.perf_counter()
             point = solve_point(
                 kernel,
-                stored,
+                X,
                 codes,
                 task.cost(candidates[places[number]]) * task.weight[train],
                 machines,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dcsvm_dask.estimators.known_kernel import KnownRows
-from dcsvm_dask.kernels import Kernel, Rows, shifted, stored_for_speed, tile_order
+from dcsvm_dask.kernels import Kernel, Rows, solved_rows, stored_for_speed, tile_order
 from dcsvm_dask.solvers.whole import SMALL
 from dcsvm_dask.storage.hashing import row_hashes
 
@@ -88,19 +88,6 @@ class Variables:
         return which, found, np.copysign(values, beta[which])
 
 
-def solved_rows(kernel: Kernel, X: Rows, rows: Index | None = None) -> Rows:
-    """Return rows as solvers are fastest with, of the same kernel values; `KnownRows` as they are.
-
-    Parameters
-    ----------
-    kernel : Kernel
-    X : ndarray or CSR, shape (n, d), float32; or KnownRows
-    rows : ndarray of int64, optional
-        As for `shifted`.
-    """
-    return X if isinstance(X, KnownRows) else stored_for_speed(shifted(kernel, X, rows))
-
-
 def solved_variables(
     kernel: Kernel, X: Rows, codes: NDArray[np.integer], C: Vector
 ) -> tuple[Rows, Variables]:
@@ -114,10 +101,12 @@ def solved_variables(
     X, codes, C
         As for `variables_of`. Variables that are near in space are side by side, where many are.
     """
-    X = X if isinstance(X, KnownRows) else stored_for_speed(X)
+    if isinstance(X, KnownRows):
+        return X, variables_of(X, codes, C)
+    X = stored_for_speed(X)
     variables = variables_of(X, codes, C)
     stored = solved_rows(kernel, X, variables.rows)
-    if isinstance(X, KnownRows) or len(variables.rows) <= SMALL:
+    if len(variables.rows) <= SMALL:
         return stored, variables
     return stored, variables.ordered(tile_order(kernel, stored[variables.rows]))
 

@@ -30,7 +30,7 @@ from dcsvm_dask.kernels.order import kd_order
 from dcsvm_dask.kernels.product import kernel_product, product_error_bound
 from dcsvm_dask.kernels.products import kernel_products
 from dcsvm_dask.kernels.rows import Rows, is_sparse, stacked, stored_for_speed, stored_like
-from dcsvm_dask.kernels.shift import shifted
+from dcsvm_dask.kernels.shift import shifted, solved_rows
 from dcsvm_dask.kernels.tile_order import tile_order
 from dcsvm_dask.kernels.warm import warm_up, warm_up_l1, warm_up_matrix, warm_up_products
 
@@ -67,6 +67,7 @@ __all__ = [
     "piece_of",
     "product_error_bound",
     "shifted",
+    "solved_rows",
     "spread_rows",
     "stacked",
     "stored_for_speed",

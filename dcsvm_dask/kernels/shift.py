@@ -15,6 +15,7 @@ from dcsvm_dask.kernels.rows import (
     is_sparse,
     squared_norms,
     stacked,
+    stored_for_speed,
 )
 
 SAMPLE = 513
@@ -26,6 +27,23 @@ FARTHEST = 2.0**9
 value by more than 2^-19, less than products in float32 may."""
 # Rows that are shifted at a time: a second table would take as much memory as the first.
 _TILE = 4096
+
+
+def solved_rows(kernel: Kernel, X: Rows, rows: NDArray[np.int64] | None = None) -> Rows:
+    """Return rows that meet no others as solvers are fastest with, of the same kernel values.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    X : ndarray or CSR, shape (n, d), float32
+    rows : ndarray of int64, optional
+        As for `shifted`.
+
+    Returns
+    -------
+    ndarray or CSR, shape (n, d), float32
+    """
+    return stored_for_speed(shifted(kernel, X, rows))
 
 
 def shifted(kernel: Kernel, X: Rows, rows: NDArray[np.int64] | None = None) -> Rows:

@@ -19,8 +19,7 @@ from dcsvm_dask.kernels import (
     is_sparse,
     kernel_matrix,
     kernel_product,
-    shifted,
-    stored_for_speed,
+    solved_rows,
 )
 from dcsvm_dask.methods.multipliers import sampled_multipliers
 from dcsvm_dask.methods.partition import drawn_rows, sample_size
@@ -279,14 +278,9 @@ def probe_rows(
         "near_share": near_share(settings, X),
         **of_classes,
         "levels_given": settings.levels_forced and bool(settings.clusters),
-        "value_seconds": time_of_value(settings, _solved(settings, X) if smooth else X),
+        "value_seconds": time_of_value(settings, solved_rows(settings.kernel, X) if smooth else X),
         "process_bytes": process_bytes,
     }
-
-
-def _solved(settings: Settings, X: Rows) -> Rows:
-    """Return rows as one task solves them; see `Problem.solved_rows`."""
-    return stored_for_speed(shifted(settings.kernel, X))
 
 
 def _working_set(
@@ -311,7 +305,7 @@ def _of_one_set(
     return {
         "set_share": min(share, NEARLY_ALL),
         "free_support": free,
-        "value_seconds": time_of_value(settings, _solved(settings, X)),
+        "value_seconds": time_of_value(settings, solved_rows(settings.kernel, X)),
         "process_bytes": process_bytes,
     }
 

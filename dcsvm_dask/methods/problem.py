@@ -21,7 +21,7 @@ from dcsvm_dask.kernels import (
     Boxes,
     Rows,
     is_sparse,
-    shifted,
+    solved_rows,
     stacked,
     stored_for_speed,
     stored_like,
@@ -130,11 +130,8 @@ class Problem:
         return stored_like(X, as_csr=self._is_fast_as_csr)
 
     def solved_rows(self, X: Rows) -> Rows:
-        """Return rows that meet no others as solvers are fastest with, of the same kernel values.
-
-        See `shifted` and `stored_for_speed`.
-        """
-        return stored_for_speed(shifted(self.settings.kernel, X))
+        """Return rows as `dcsvm_dask.kernels.solved_rows` does."""
+        return solved_rows(self.settings.kernel, X)
 
     @cached_property
     def _is_fast_as_csr(self) -> bool:

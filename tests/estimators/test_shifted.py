@@ -12,8 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 from dcsvm_dask.estimators import DCSVC, DCSVR
-from dcsvm_dask.estimators.variables import solved_rows
-from dcsvm_dask.kernels import Kernel
+from dcsvm_dask.kernels import Kernel, solved_rows
 
 TOL = 1e-6
 
