@@ -42,7 +42,7 @@ class RunError(DcsvmError, RuntimeError):
 
 
 class Terminated(KeyboardInterrupt):
-    """The process was told to end (SIGTERM): by a queue, Kubernetes, Docker or `kill`."""
+    """The process got the signal to end (SIGTERM): by a queue, Kubernetes, Docker or `kill`."""
 
 
 class OutOfTimeError(Exception):

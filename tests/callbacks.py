@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dcsvm_dask.runtime.callbacks import Callback, StopRun
-from dcsvm_dask.runtime.events import Said, StageDone
+from dcsvm_dask.runtime.events import Notice, StageDone
 
 
 class StopAt(Callback):
@@ -23,5 +23,5 @@ class Heard(Callback):
     def __init__(self) -> None:
         self.said: list[str] = []
 
-    def on_say(self, event: Said) -> None:
+    def on_notice(self, event: Notice) -> None:
         self.said.append(event.text)

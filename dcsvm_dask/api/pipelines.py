@@ -146,9 +146,9 @@ def _refuse_other(planned: Planned, dataset: DataSet, file: str | os.PathLike[st
         return
     others = planned.training.differences(RunFolder.open(place).header["settings"], dataset)
     if others:
-        told = in_words(others, as_options=False)
+        changed = in_words(others, as_options=False)
         raise InputError(
-            f"{place}: was begun with other parameters than {file} has now ({told}); "
+            f"{place}: was begun with other parameters than {file} has now ({changed}); "
             "name another run in [output], or delete that folder"
         )
 

@@ -61,7 +61,7 @@ def chosen_sizes(wanted: Settings, settings: Settings) -> str:
         for name in CAPS
         if getattr(settings, name) != getattr(wanted, name)
     ]
-    # An approximation reads its features in one piece where nothing is said.
+    # An approximation reads its features in one piece by default.
     chunks = settings.options.get("chunks", 1)
     if chunks > 1 and chunks != wanted.options.get("chunks"):
         words.append(f"-P chunks={chunks}")

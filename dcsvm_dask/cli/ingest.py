@@ -81,7 +81,7 @@ def command(
             out,
             positive=None if positive is None else positive.split(","),
             rows=parse_rows(rows),
-            report=progress.tell,
+            report=progress.show,
             **options,
         )
     if as_json:
@@ -99,14 +99,14 @@ class Progress:
         self._width = 0
 
     def __enter__(self) -> Progress:
-        self.tell("reading (the first run on a machine compiles for some seconds)")
+        self.show("reading (the first run on a machine compiles for some seconds)")
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._width:
             click.echo("\r" + " " * self._width + "\r", nl=False, err=True)
 
-    def tell(self, line: str) -> None:
+    def show(self, line: str) -> None:
         """Show a line in place of the one before."""
         now = time.monotonic()
         if not self._shown or now < self._last + 0.2:

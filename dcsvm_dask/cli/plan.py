@@ -49,12 +49,12 @@ def command(
         workers=workers, memory_limit=memory_limit, cluster=cluster, scheduler=scheduler
     )
 
-    def tell(line: str) -> None:
+    def show(line: str) -> None:
         if not quiet:
             echo(line, err=True)
 
-    found = api.planned_workers(execution, tell)
-    planned = api.plan_on(data, found, execution, tell, **parameters)
+    found = api.planned_workers(execution, show)
+    planned = api.plan_on(data, found, execution, show, **parameters)
     if target is not None:
         target.write_bytes(draw(planned).encode())
     chosen = here_if_short(execution, planned)

@@ -14,11 +14,11 @@ from dcsvm_dask.runtime.events import (
     THIS_PROCESS,
     Event,
     Fault,
+    Notice,
     NoWorkers,
     OtherVersions,
     Planned,
     RunBegins,
-    Said,
     StageDone,
     WorkerLost,
     WorkerSilent,
@@ -62,7 +62,7 @@ class Lines(Callback):
         """Print the versions that differ."""
         self._print(event, other_versions(event))
 
-    def on_say(self, event: Said) -> None:
+    def on_notice(self, event: Notice) -> None:
         """Print a sentence."""
         self._print(event, event.text)
 

@@ -15,7 +15,7 @@ from dcsvm_dask.diagnostics.progress.replay import Replay
 from dcsvm_dask.diagnostics.status import state_now
 from dcsvm_dask.errors import DcsvmError
 from dcsvm_dask.runtime.callbacks import Callback
-from dcsvm_dask.runtime.events import Said
+from dcsvm_dask.runtime.events import Notice
 from dcsvm_dask.storage.run import RunFolder
 
 RUNNING = "running"
@@ -57,7 +57,7 @@ def watch(run: RunFolder, seconds: float, *, as_json: bool = False) -> None:
             if not (replay.begun or waiting):
                 waiting = True
                 text = "waiting for the run's workers"
-                follower.on_say(Said(run.place.url, time.time(), text, doing=True))
+                follower.on_notice(Notice(run.place.url, time.time(), text, doing=True))
             time.sleep(seconds)
 
 

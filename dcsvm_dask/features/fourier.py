@@ -89,7 +89,7 @@ class Fourier(FeatureMap):
         return self.n_outputs
 
     def _write(self, X: Rows, out: NDArray[np.float32]) -> None:
-        with np.errstate(invalid="ignore", over="ignore"):  # told of by `transform`
+        with np.errstate(invalid="ignore", over="ignore"):  # reported by `transform`
             out[:, self.n_outputs // 2 :] = X @ self.frequencies
         to_waves(out)
 

@@ -181,7 +181,7 @@ class Nystrom(FeatureMap):
         factor = self._factor
         X = stored_as(X, self.landmarks)
         K = kernel_matrix(self.kernel, X, self.landmarks, dtype=factor.dtype)
-        with np.errstate(invalid="ignore", over="ignore"):  # told of by `transform`
+        with np.errstate(invalid="ignore", over="ignore"):  # reported by `transform`
             out[:] = K @ factor
 
     def _arrays(self) -> dict[str, NDArray[Any]]:

@@ -21,7 +21,7 @@ def small_whole_numbers(X: Rows) -> bool:
     X : ndarray or CSR, shape (n, d)
     """
     values = X.data if is_sparse(X) else X
-    # Most tables are told by their first rows.
+    # Most tables show it in their first rows.
     if not _whole(values[:512]).all() or not _whole(values).all():
         return False
     return bool((squared_norms(X) <= LARGEST).all())

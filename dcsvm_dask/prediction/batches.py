@@ -201,7 +201,7 @@ class SentRows:
     def doubts(self) -> list[str]:
         """What is doubtful in a table, after reading: totals in its last row, and commas."""
         found = [totals_doubt(self._source), *getattr(self._source, "later_doubts", ())]
-        return [f"{self.name}: {said}" for said in found if said is not None]
+        return [f"{self.name}: {doubt}" for doubt in found if doubt is not None]
 
     def _absent(self) -> str:
         """Return the name of the missing label column, where labels are found by name."""

@@ -17,12 +17,12 @@ from dcsvm_dask.runtime.events import (
     BlocksBegin,
     BlockSolved,
     Event,
+    Notice,
     NoWorkers,
     OtherVersions,
     Planned,
     RunBegins,
     RunEnds,
-    Said,
     SetSolved,
     StageBegins,
     StageDone,
@@ -95,7 +95,7 @@ class Announcer:
 
         `doing` marks the present activity of the process, until the next report.
         """
-        self.send({"kind": "said", "text": masked(text), "doing": doing})
+        self.send({"kind": "notice", "text": masked(text), "doing": doing})
         self.drain()
 
     def end(self, state: str, message: str = "", *, converged: bool = False) -> None:
@@ -235,9 +235,9 @@ class Announcer:
             self._versions_reported.add(which)
             self._notify(event)
 
-    def _said(self, message: Message) -> None:
+    def _notice(self, message: Message) -> None:
         message.pop("worker", None)  # the text names the worker where it matters
-        self._notify(Said(**message))
+        self._notify(Notice(**message))
 
     def _end(self, message: Message) -> None:
         self._notify(RunEnds(**message))

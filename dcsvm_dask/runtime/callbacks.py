@@ -10,12 +10,12 @@ from dcsvm_dask.runtime.events import (
     BlockSolved,
     Event,
     Fault,
+    Notice,
     NoWorkers,
     OtherVersions,
     Planned,
     RunBegins,
     RunEnds,
-    Said,
     SetSolved,
     StageBegins,
     StageDone,
@@ -117,7 +117,7 @@ class Callback:
     def on_versions(self, event: OtherVersions) -> None:
         """Handle a process whose versions differ from those the run was begun with."""
 
-    def on_say(self, event: Said) -> None:
+    def on_notice(self, event: Notice) -> None:
         """Handle a sentence of the runtime."""
 
     def on_end(self, event: RunEnds) -> None:
@@ -139,7 +139,7 @@ METHODS: dict[type[Event], str] = {
     WorkerSilent: "on_fault",
     NoWorkers: "on_fault",
     OtherVersions: "on_versions",
-    Said: "on_say",
+    Notice: "on_notice",
     RunEnds: "on_end",
 }
 """Method for each kind of event."""

@@ -205,7 +205,7 @@ def announced(announcer: Announcer, *, doing: bool = False) -> Iterator[None]:
         if threading.get_ident() == here:
             announcer.say(COMPILING, doing=doing)
         else:
-            announcer.send({"kind": "said", "text": COMPILING, "doing": doing})
+            announcer.send({"kind": "notice", "text": COMPILING, "doing": doing})
 
     with first_compiled(report):
         yield

@@ -207,7 +207,7 @@ Fault = TaskFailed | WorkerLost | WorkerSilent | NoWorkers
 
 
 @dataclass(frozen=True, slots=True)
-class Said(Event):
+class Notice(Event):
     """A sentence of the runtime."""
 
     text: str

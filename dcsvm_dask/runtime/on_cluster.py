@@ -58,7 +58,7 @@ class OnCluster:
     def process_bytes(self) -> int | None:
         """Return the memory of the largest of the present workers.
 
-        They are asked: what they told the scheduler is of the time before they opened a run.
+        They are asked: what the scheduler has from them is of the time before they opened a run.
         """
         workers = list(workers_of(self._client))
         if not workers:
@@ -111,7 +111,7 @@ class OnCluster:
                 if share is not None and self._check_room is not None:
                     self._check_room(share)
             except InputError as error:
-                self.report({"kind": "said", "text": f"warning: {error}", "doing": False})
+                self.report({"kind": "notice", "text": f"warning: {error}", "doing": False})
 
     def run(self, run: RunFolder, graph: Graph, check: Callable[[], None]) -> None:
         """Submit a graph and wait for its last commit.

@@ -46,7 +46,7 @@ def threads_here(execution: Execution, chosen: Execution) -> int:
     Parameters
     ----------
     execution : Execution
-        Where somebody said to run.
+        Where the caller asked to run.
     chosen : Execution
         Where it runs; see `here_if_short`.
 

@@ -48,7 +48,7 @@ def refuse_damage(run: RunFolder, executor: Executor, check: Callable[[], None])
                     f"checking what is committed: {nodes:,} of {len(names):,} tasks, "
                     f"{n_bytes / 1e9:,.1f} GB"
                 )
-                executor.report({"kind": "said", "text": text, "doing": True})
+                executor.report({"kind": "notice", "text": text, "doing": True})
 
 
 def check_nodes(run_url: str, names: list[tuple[str, str]]) -> tuple[int, str]:

@@ -120,7 +120,7 @@ class PrepareWorker(WorkerPlugin):  # type: ignore[misc]
 
     def _say(self, worker: Any, text: str) -> None:
         if self._run is not None:
-            about = {"kind": "said", "run": self._run.url, "worker": worker.address}
+            about = {"kind": "notice", "run": self._run.url, "worker": worker.address}
             log_event(worker, {**about, "time": time.time(), "text": text, "doing": False})
 
     def _report(self, worker: Any, found: dict[str, list[str]], *, refused: bool = False) -> None:

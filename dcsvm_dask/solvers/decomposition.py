@@ -34,7 +34,7 @@ _CHEAP = 4
 # Share of the tolerance that the error of products may take by its estimate, which is several
 # times as large as errors are; more where the caller verifies the end.
 _SHARE, _SHARE_UNVERIFIED = 0.1, 5.0
-# Violators by which free rows are told apart.
+# Violators by which free rows are distinguished.
 _SEEN = 512
 GROW = 4
 """A working set holds at most so many times its violators, ..."""

@@ -60,7 +60,7 @@ def solve_blocks(
     max_iter : int, optional
         Most steps of all blocks together, each time that they are solved: of each, by its size.
     seed : int, default 0
-        Of the sample by which it is told how far the SVMs contradict each other.
+        Of the sample that shows how far the SVMs contradict each other.
     threads : int, default 1
         Threads that share the blocks; the result is the same.
 

@@ -254,7 +254,7 @@ class LargeProblem:
             one_in=ONE_IN,
             cache_bytes=max(0, 4 * (self.size**2 - size**2)),
             max_iter=self.left,
-            callback=self._tell_small_set,
+            callback=self._report_small_set,
             **self.how,
         )
         started = 0 if beta is None else int(np.count_nonzero(beta))
@@ -290,7 +290,7 @@ class LargeProblem:
             inner=self.inner,
             shrinking=True,
             max_iter=self.left,
-            solved=self._tell_set,
+            solved=self._report_set,
             memory=self.memory,
             inexact=is_inexact(self.kernel, self.X, self.dual, self.tol),
             **self.how,
@@ -326,7 +326,7 @@ class LargeProblem:
             working_size=self.size,
             inner=self.inner,
             max_iter=self.left,
-            callback=self._tell,
+            callback=self._report,
             verify=verify,
             bias=near,
             known=self.matrix,
@@ -345,13 +345,13 @@ class LargeProblem:
         self.steps, self.values = self.steps + steps, self.values + values
         self.fallbacks += fallbacks
 
-    def _tell_small_set(self, reached: WorkingSet) -> bool:
-        return self._tell(reached.iterations, reached.violation)
+    def _report_small_set(self, reached: WorkingSet) -> bool:
+        return self._report(reached.iterations, reached.violation)
 
-    def _tell_set(self, _: int, about: dict[str, Any]) -> bool:
-        return self._tell(0, about["violation"])
+    def _report_set(self, _: int, about: dict[str, Any]) -> bool:
+        return self._report(0, about["violation"])
 
-    def _tell(self, steps: int, violation: float) -> bool:
+    def _report(self, steps: int, violation: float) -> bool:
         if self.callback is not None and self.callback(self.steps + steps, violation):
             self.going = False
         return not self.going

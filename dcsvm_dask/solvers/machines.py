@@ -48,7 +48,7 @@ class Machine:
     def has_exact_end(self) -> bool:
         """Whether its few free variables are solved for exactly.
 
-        Of a class against all others they are not: where classes cannot be told apart, their
+        Of a class against all others they are not: where classes cannot be separated, their
         decision values, of which the largest wins, would be equal but for rounding.
         """
         return self.negative is not None

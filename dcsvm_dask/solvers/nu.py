@@ -420,7 +420,7 @@ class _Large:
             working_size=self.working_size,
             inner=self.inner,
             max_iter=self.left,
-            callback=self._tell if is_whole else None,  # how far a subset is says nothing of all
+            callback=self._report if is_whole else None,  # how far a subset is says nothing of all
             verify=gradient is None,
             threads=self.threads,
         )
@@ -428,7 +428,7 @@ class _Large:
         self.fallbacks += found.fallbacks
         return found
 
-    def _tell(self, steps: int, violation: float) -> None:
+    def _report(self, steps: int, violation: float) -> None:
         if self.callback is not None:
             self.callback(self.steps + steps, violation)
 

@@ -45,7 +45,7 @@ LATER_UP_TO, LATER = 2048, ((1 / 8, 0.55),)
 """Up to so many rows of classes, whose matrix is soon there, only this look ends it: where they
 overlap and yet need few rows, most violate before."""
 FIRST_LOOK = 64
-"""Of fewer rows nothing can be said."""
+"""Fewer rows show nothing."""
 MOST_ASKED, MOST_VALUES = 1 / 3, 2_600_000
 """At most this share of the rows may be asked for, and so many kernel values: beyond, half of the
 matrix costs less, or predicting the support vectors does."""

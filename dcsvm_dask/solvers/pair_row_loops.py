@@ -20,7 +20,7 @@ from dcsvm_dask.solvers.smo.loops import FAR, TAU
 from dcsvm_dask.solvers.smo.steps import pair_steps
 
 FIRST_LOOK = 16
-"""Of fewer rows nothing can be said."""
+"""Fewer rows show nothing."""
 FIRST_SHARE, MAY_VIOLATE = 1 / 16, 0.5
 """When such a share of the rows has been asked for, at most such a share of them may violate; each
 time that twice as many have been, half as many."""

@@ -19,7 +19,7 @@ from dcsvm_dask.diagnostics.progress.stage import OF_BLOCKS
 from dcsvm_dask.diagnostics.terminal.live import Terminal
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime.callbacks import Callback
-from dcsvm_dask.runtime.events import RunEnds, Said
+from dcsvm_dask.runtime.events import Notice, RunEnds
 from dcsvm_dask.storage.run import RunFolder
 from tests.command_line import invoke
 
@@ -45,7 +45,7 @@ def test_log_json_is_objects_alone_and_ends_with_the_status(data: Path, tmp_path
     assert all(one.keys() >= {"event", "time", "seconds"} for one in said)
     assert all(one["time"].endswith("+00:00") for one in said)
     names = [one["event"] for one in said]
-    assert names[0] == "Said"
+    assert names[0] == "Notice"
     assert names[-2:] == ["RunEnds", "Status"]
     assert {"RunBegins", "Planned", "StageBegins", "BlocksBegin", "BlockSolved"} < set(names)
     tasks = [one["node"] for one in said if one["event"] == "TaskDone"]
@@ -106,7 +106,7 @@ def test_a_terminal_that_is_gone_ends_no_run() -> None:
             raise OSError(5, "Input/output error")
 
     shown = shielded(Lines(Gone()))
-    shown.on_say(Said("run", 0.0, "hello"))
+    shown.on_notice(Notice("run", 0.0, "hello"))
     shown.on_end(RunEnds("run", 0.0, "complete", "", True))
 
 

@@ -205,7 +205,7 @@ def test_what_is_compiled_is_marked_for_what_numba_keeps_it_by(
 def test_what_a_worker_says_reaches_callbacks() -> None:
     heard = Heard()
     announcer = Announcer("run", [heard])
-    announcer.send({"kind": "said", "worker": "tcp://a", "text": "compiling", "doing": False})
+    announcer.send({"kind": "notice", "worker": "tcp://a", "text": "compiling", "doing": False})
     announcer.drain()
     assert heard.said == ["compiling"]
 
@@ -312,7 +312,7 @@ def test_workers_that_join_answer_while_their_node_compiles_and_stay_small(
             assert time.monotonic() < settled
             time.sleep(0.5)
         time.sleep(0.5)
-    texts = [message["text"] for message in said if message["kind"] == "said"]
+    texts = [message["text"] for message in said if message["kind"] == "notice"]
     assert len(texts) == 1
     assert texts[0].startswith("compiling for the workers of ")
     found = counted(empty_cache)

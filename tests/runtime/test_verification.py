@@ -14,7 +14,7 @@ from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime import verification
 from dcsvm_dask.runtime.callbacks import Callback
-from dcsvm_dask.runtime.events import Said
+from dcsvm_dask.runtime.events import Notice
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.location import Location
 from dcsvm_dask.storage.node import Committed
@@ -29,9 +29,9 @@ class Heard(Callback):
     """Keeps what the runtime says."""
 
     def __init__(self) -> None:
-        self.said: list[Said] = []
+        self.said: list[Notice] = []
 
-    def on_say(self, event: Said) -> None:
+    def on_notice(self, event: Notice) -> None:
         self.said.append(event)
 
 

@@ -11,7 +11,7 @@ from threading import Thread
 from dcsvm_dask.diagnostics.report.page import available
 from dcsvm_dask.runtime.announcer import INTERRUPTED, TERMINATED
 from dcsvm_dask.runtime.callbacks import Callback
-from dcsvm_dask.runtime.events import THIS_PROCESS, RunBegins, RunEnds, Said
+from dcsvm_dask.runtime.events import THIS_PROCESS, Notice, RunBegins, RunEnds
 from dcsvm_dask.storage.run import RunFolder
 
 
@@ -60,7 +60,7 @@ class Reporting(Callback):
 
     def _say(self, text: str, *, doing: bool = False) -> None:
         for other in self._others:
-            other.on_event(Said(self._run.place.url, time.time(), text, doing))
+            other.on_event(Notice(self._run.place.url, time.time(), text, doing))
 
 
 def _load() -> None:

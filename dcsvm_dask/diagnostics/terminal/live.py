@@ -24,11 +24,11 @@ from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import (
     Event,
     Fault,
+    Notice,
     OtherVersions,
     Planned,
     RunBegins,
     RunEnds,
-    Said,
     StageBegins,
     StageDone,
 )
@@ -265,7 +265,7 @@ class Terminal(Callback):
         """Print the versions that differ."""
         self._sentence(event, "", other_versions(event), style=RED)
 
-    def on_say(self, event: Said) -> None:
+    def on_notice(self, event: Notice) -> None:
         """Print a sentence, or show it with its seconds while it lasts."""
         if not event.doing:
             self._print(event.text)

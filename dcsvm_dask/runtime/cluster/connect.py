@@ -342,7 +342,7 @@ def check_versions(client: Any, address: str) -> None:
 
 
 def _found(package: Any) -> str:
-    """Return what a worker has for this package: its versions, or why it told none."""
+    """Return what a worker has for this package: its versions, or why there are none."""
     if isinstance(package, tuple):
         return f"dcsvm_dask {package[0]} with results of version {package[1]}"
     if isinstance(package, ModuleNotFoundError):

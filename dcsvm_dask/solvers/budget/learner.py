@@ -30,7 +30,7 @@ from dcsvm_dask.solvers.budget.tables import MergeTables
 from dcsvm_dask.tasks import Dual
 
 LEAST_BUDGET = 2
-# Share of merges of points that do not see each other from which merging is said to be none.
+# Share of merges of points that do not see each other from which merging is taken to be none.
 MOSTLY = 0.9
 LARGEST_STEP = 1e100
 """Largest C times number of rows: squares of sums of so many stay finite in float64."""

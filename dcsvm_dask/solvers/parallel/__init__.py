@@ -1,7 +1,7 @@
 """Parallel decomposition: the gradient lies in shares of the rows, one working set after the other.
 
 After Brugger, Parallel Support Vector Machines, WSI-2006-01, sections 4 and 5. Pure functions of
-arrays: who calls them, and where, is not said here.
+arrays: who calls them, and where, is not known here.
 """
 
 from dcsvm_dask.solvers.parallel.candidates import Candidates, merged

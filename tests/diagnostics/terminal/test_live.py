@@ -21,7 +21,7 @@ from dcsvm_dask.diagnostics.terminal.live import (
     line,
 )
 from dcsvm_dask.diagnostics.terminal.table import Row, row_line
-from dcsvm_dask.runtime.events import RunEnds, Said, StageDone, TaskFailed, WorkerLost
+from dcsvm_dask.runtime.events import Notice, RunEnds, StageDone, TaskFailed, WorkerLost
 from tests.diagnostics.conftest import Recorder, Trained
 
 HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"
@@ -113,9 +113,9 @@ def test_what_is_interrupted_says_so(trained: Trained) -> None:
 def test_before_workers_are_ready_it_says_what_it_waits_for() -> None:
     file = io.StringIO()
     terminal = Terminal(Console(file=file, width=80))
-    terminal.on_say(Said("run", 0.0, "RUN is complete already: nothing to do"))
+    terminal.on_notice(Notice("run", 0.0, "RUN is complete already: nothing to do"))
     assert file.getvalue() == "RUN is complete already: nothing to do\n"
-    terminal.on_say(Said("run", 0.0, "compiling", doing=True))
+    terminal.on_notice(Notice("run", 0.0, "compiling", doing=True))
     terminal._live.refresh()
     terminal.on_end(RunEnds("run", 0.0, "failed", "why", False))
     assert "Traceback" not in file.getvalue()
@@ -178,15 +178,15 @@ def test_what_a_foreign_run_says_is_neither_markup_nor_a_command_to_the_terminal
     evil = "[red]x[/nothing] \x1b]0;owned\x07\x1b[2J[link=file:///etc/passwd]y[/link]"
     file = io.StringIO()
     terminal = Terminal(Console(file=file, width=200))
-    terminal.on_event(Said("run", 1.0, evil))
+    terminal.on_event(Notice("run", 1.0, evil))
     terminal.on_event(TaskFailed("run", 3.0, evil, "solve-0", "w", evil))
     terminal.on_event(RunEnds("run", 4.0, "failed", evil, converged=False))
-    terminal._sentence(Said("run", 5.0, ""), evil, evil)
+    terminal._sentence(Notice("run", 5.0, ""), evil, evil)
     row = row_line(Row(evil, "done", 1.0, "", None, None), 200, ascii_only=False)
     terminal._console.print(row)
     plain = io.StringIO()
     lines = Lines(plain)
-    lines.on_event(Said("run", 1.0, evil))
+    lines.on_event(Notice("run", 1.0, evil))
     for text in (file.getvalue(), plain.getvalue()):
         assert "[red]x[/nothing]" in text
         assert r"\x1b]0;owned\x07\x1b[2J" in text

@@ -21,7 +21,7 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.runtime.announcer import Announcer
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.cluster.connect import local_cluster
-from dcsvm_dask.runtime.events import Said
+from dcsvm_dask.runtime.events import Notice
 
 
 class Heard(Callback):
@@ -34,7 +34,7 @@ class Heard(Callback):
     def on_client(self, client: Any) -> None:
         self.client = client
 
-    def on_say(self, event: Said) -> None:
+    def on_notice(self, event: Notice) -> None:
         self.said.append(event.text)
 
 
