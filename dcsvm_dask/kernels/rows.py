@@ -20,6 +20,8 @@ SPARSE_BELOW, DENSE_ABOVE = 0.2, 0.4
 """Shares of values other than 0 below and above which, of more features, one of them is faster."""
 LARGEST_VALUE = 1e18
 """Largest size of a feature whose products with others of its size are float32 numbers."""
+# Rows that show that a table has hardly a 0.
+_SEEN = 64
 
 
 def is_sparse(X: Rows) -> bool:
@@ -48,8 +50,20 @@ def stored_for_speed(X: Rows) -> Rows:
     n, d = X.shape
     if is_sparse(X):
         return stored_like(X, as_csr=d > FEW_FEATURES and X.nnz <= DENSE_ABOVE * n * d)
-    few = d > FEW_FEATURES and np.count_nonzero(X) < SPARSE_BELOW * n * d
-    return stored_like(X, as_csr=few)
+    return stored_like(X, as_csr=d > FEW_FEATURES and _has_few_values(X))
+
+
+def _has_few_values(X: NDArray[Any]) -> bool:
+    """Return whether few values of dense rows are not 0, after a look at some of the rows.
+
+    Most tables have hardly a 0, which each pass over the values would take its time to find.
+    """
+    n, d = X.shape
+    if n > _SEEN:
+        seen = X[np.linspace(0, n - 1, _SEEN).astype(np.int64)]
+        if np.count_nonzero(seen) > DENSE_ABOVE * seen.size:
+            return False
+    return bool(np.count_nonzero(X) < SPARSE_BELOW * n * d)
 
 
 def stacked(parts: Sequence[Rows]) -> Rows:
