@@ -54,6 +54,14 @@ def njit(**flags: Any) -> Callable[[Callable[..., Any]], Any]:
     return compiled
 
 
+def load_numba() -> None:
+    """Load what Numba loads before the first call of a compiled function: a fifth of a second."""
+    from numba.core.registry import cpu_target
+
+    cpu_target.typing_context.refresh()
+    cpu_target.target_context.refresh()
+
+
 @cache
 def usable_cache() -> str:
     """Return `own_cache` as Numba takes it; empty, for a folder of Numba's, if it is read-only."""

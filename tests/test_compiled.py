@@ -97,3 +97,14 @@ def test_rooms_whose_sources_do_not_count_compile_nothing() -> None:
     for path in compiled.sources():
         if path.relative_to(compiled.ROOT).parts[0] in compiled.NOT_COMPILED:
             assert "njit" not in path.read_text(), path
+
+
+def test_estimators_load_numba_when_they_are_imported() -> None:
+    loaded = {}
+    for name in ("dcsvm_dask", "dcsvm_dask.estimators.svc"):
+        code = f"import sys, {name}; print('numba.np.arraymath' in sys.modules)"
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        )
+        loaded[name] = done.stdout.strip()
+    assert loaded == {"dcsvm_dask": "False", "dcsvm_dask.estimators.svc": "True"}

@@ -7,10 +7,14 @@ import logging
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+from dcsvm_dask.compiled import load_numba
 from dcsvm_dask.runtime.compilation import COMPILING, first_compiled
 
 LOGGER = logging.getLogger("dcsvm_dask")
 Method = TypeVar("Method", bound=Callable[..., Any])
+
+# Every estimator is imported with this file: what an import takes, the first fit does not.
+load_numba()
 
 
 def whole_or_as_before(method: Method) -> Method:
