@@ -31,7 +31,7 @@ FEWEST_ROWS, MOST_ROWS = 512, 65_536
 """Of fewer rows the matrix is there at once; of more nothing was measured."""
 TRIED_UP_TO = 8192
 """Up to so many rows it is worth trying; of more only where few support vectors are expected."""
-LEAST_WORK, VALUE = 24e6, 20
+LEAST_WORK, VALUE = 12e6, 20
 """The matrix is there at once, too, where it takes less work than this: for each of its values the
 features, and so much besides."""
 MOST_FEATURES = 256
