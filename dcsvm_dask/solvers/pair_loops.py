@@ -106,7 +106,7 @@ def solve_pairs(
             budget = max(budget, steps[p])
             sum_gradient(K, None, a, b, n, one, G, 1.0)
             violation, bias, stuck = nearer_point(
-                *(K, None, a, b, n, lower, upper, one, G, tol, steps[p], more == 0, size)
+                *(K, None, None, a, b, n, lower, upper, one, G, tol, steps[p], more == 0, size)
             )
             if violation <= tol or stuck or steps[p] >= most:
                 break

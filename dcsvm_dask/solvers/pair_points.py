@@ -1,8 +1,9 @@
 """What compiled loops over pairs of classes ask of a point: its gradient, violation, and equations.
 
 The first `n` variables of a pair are rows of the kernel matrix from `a` on, whose labels are +1,
-the others those from `b` on. Where `asked` is not None it says where these rows are in K (`place`),
-and computes those that are not there (`kernels.row_by_row`).
+the others those from `b` on. Where rows of the matrix are computed on demand, `place` says where
+they are in K and `asked` computes those that are not there (`kernels.row_by_row`); where both are
+None all rows are in K, in their order.
 """
 
 from __future__ import annotations
@@ -34,14 +35,6 @@ _ROUNDING = 1e-12
 
 
 @njit(**INNER)
-def _places(asked: Any) -> Any:
-    """Return where rows are in K; None: in their order."""
-    if asked is None:
-        return None
-    return asked.place
-
-
-@njit(**INNER)
 def _at(place: Any, i: Any) -> Any:
     """Return where row i is, which has been asked for: to ask takes ten times as long."""
     if place is None:
@@ -53,6 +46,7 @@ def _at(place: Any, i: Any) -> Any:
 def nearer_point(
     K: Any,
     asked: Any,
+    place: Any,
     a: Any,
     b: Any,
     n: Any,
@@ -69,7 +63,7 @@ def nearer_point(
 
     Parameters
     ----------
-    K, asked, a, b, n, lower, upper
+    K, asked, place, a, b, n, lower, upper
         See above.
     beta, F : ndarray, shape (n_variables,), float64
         A point and its gradient, summed from scratch; both are updated.
@@ -92,12 +86,11 @@ def nearer_point(
     found = violation <= tol
     stuck = ended and not found
     value = objective_of(beta, F, n)
-    place = _places(asked)
     work = np.inf if found or stuck else WORTH * steps * len(beta)
     if 0 < free <= (EXACT_FREE if found else MOST_FREE) and free**3 <= work:
         point = beta.copy()
         turns = min(most, TO_FINISH) if found else most
-        exchange(K, asked, a, b, n, lower, upper, point, F, turns, work)
+        exchange(K, asked, place, a, b, n, lower, upper, point, F, turns, work)
         sum_gradient(K, place, a, b, n, point, F, 1.0)
         other, its_bias, _ = state_of(point, F, lower, upper)
         # By sums from scratch: those of the exchange drift where variables are huge.
@@ -117,6 +110,7 @@ def nearer_point(
 def exchange(
     K: Any,
     asked: Any,
+    place: Any,
     a: Any,
     b: Any,
     n: Any,
@@ -138,7 +132,6 @@ def exchange(
     the last one. F, the gradient at the start, follows the steps, by which it loses digits.
     """
     size = len(beta)
-    place = _places(asked)
     nearest = state_of(beta, F, lower, upper)[0]
     free = np.empty(size, np.bool_)
     for k in range(size):

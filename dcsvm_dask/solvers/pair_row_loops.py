@@ -9,6 +9,7 @@ import numpy as np
 from dcsvm_dask.compiled import njit
 from dcsvm_dask.kernels.row_by_row import Asked
 from dcsvm_dask.kernels.vectors import INNER
+from dcsvm_dask.solvers.pair_loops import take_pair
 from dcsvm_dask.solvers.pair_points import (
     TO_FINISH,
     nearer_point,
@@ -86,6 +87,7 @@ def solve_pairs_by_rows(
         The violation and the bias of each; of a pair that is not solved the violation is infinite.
     """
     at = 0
+    first = np.int64(0)  # a literal would be a type of its own
     for p in range(len(pairs)):
         a = start[pairs[p, 0]]
         b = start[pairs[p, 1]]
@@ -96,18 +98,20 @@ def solve_pairs_by_rows(
         at += size
         own = np.empty((features.shape[0], size), np.float32)
         for f in range(features.shape[0]):
-            own[f, :n] = features[f, a : a + n]
-            own[f, n:] = features[f, b : b + size - n]
+            take_pair(features[f], a, b, n, own[f])
         values = np.empty(size)
-        values[:n] = diagonal[a : a + n]
-        values[n:] = diagonal[b : b + size - n]
+        take_pair(diagonal, a, b, n, values)
         lower = np.zeros(size)
         upper = np.zeros(size)
-        upper[:n] = C[a : a + n]
-        lower[n:] = -C[b : b + size - n]
-        G[:n] = -1.0
-        G[n:] = 1.0
-        least = max(TAU * values.max(), 1e-30)
+        largest = 0.0
+        for k in range(size):
+            largest = max(largest, values[k])
+            if k < n:
+                upper[k] = C[a + k]
+            else:
+                lower[k] = -C[b + k - n]
+            G[k] = -1.0 if k < n else 1.0
+        least = max(TAU * largest, 1e-30)
         curvature = np.empty(size, np.float32)
         for k in range(size):
             # Below 0, as of the sigmoid kernel, it counts as it is; see `smo.solve.curvatures`.
@@ -140,7 +144,7 @@ def solve_pairs_by_rows(
             )
             work -= (taken + 1) * size
             if number[0] >= most:
-                sum_gradient(K, place, 0, n, n, one, G, 1.0)
+                sum_gradient(K, place, first, n, n, one, G, 1.0)
                 violation = state_of(one, G, lower, upper)[0]
                 if violation > tol:
                     if most == last or _violating(one, G, lower, upper, tol) > may_violate:
@@ -154,17 +158,18 @@ def solve_pairs_by_rows(
                 work -= more * len(mine)
                 taken += more
             steps[p] += taken
-            sum_gradient(K, place, 0, n, n, one, G, 1.0)
+            sum_gradient(K, place, first, n, n, one, G, 1.0)
             ended = taken == 0 and number[0] == known
-            violation, bias, stuck = nearer_point(
-                *(K, asked, 0, n, n, lower, upper, one, G, tol, steps[p], ended, TO_FINISH)
-            )
-            solved = violation <= tol
-            if solved and violation > _NEAR:
-                # Equations that led there may have ended before free variables were exact.
-                violation, bias, _ = nearer_point(
-                    *(K, asked, 0, n, n, lower, upper, one, G, tol, steps[p], False, TO_FINISH)
+            # Equations that led there may end before free variables are exact: once more, then. One
+            # call is compiled once.
+            for _ in range(2):
+                violation, bias, stuck = nearer_point(
+                    *(K, asked, place, first, n, n, lower, upper, one, G),
+                    *(tol, steps[p], ended, TO_FINISH),
                 )
+                solved = violation <= tol
+                if not solved or violation <= _NEAR:
+                    break
             if solved or stuck or work <= 0:
                 break
         states[p, 0] = violation if solved else np.inf
