@@ -186,6 +186,7 @@ def test_no_more_rows_are_asked_for_than_there_is_room(monkeypatch: pytest.Monke
     monkeypatch.setattr(pair_row_loops, "pair_steps", steps)
     monkeypatch.setattr(pair_row_loops, "nearer_point", equations)
     # Compiled code calls these; Python cannot.
+    monkeypatch.setattr(pair_row_loops, "take_pair", lambda row, a, b, n, out: out.fill(row[a]))
     monkeypatch.setattr(pair_row_loops, "sum_gradient", lambda *_: None)
     monkeypatch.setattr(pair_row_loops, "state_of", lambda *_: (tol, 0.0, 0))
     monkeypatch.setattr(pair_row_loops, "settled_bias", lambda *_: 0.0)
