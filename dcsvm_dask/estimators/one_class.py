@@ -212,7 +212,7 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         return self._values(X) + float(self.offset_[0])
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Return 1 for inliers and -1 for outliers.
+        """Return 1 for inliers, whose decision value is above 0, and -1 for outliers.
 
         Parameters
         ----------
@@ -222,4 +222,4 @@ violation_, level_, early_model_, fit_status_, shape_fit_, n_features_in_
         -------
         ndarray, shape (n,), int64
         """
-        return np.where(self.decision_function(X) >= 0.0, 1, -1).astype(np.int64)
+        return np.where(self.decision_function(X) > 0.0, 1, -1).astype(np.int64)

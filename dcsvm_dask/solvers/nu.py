@@ -223,7 +223,8 @@ def _decided(
         return NuSolution(found, -found.bias, kernel_values)
     if not task.has_classes:
         return NuSolution(found, multiplier, kernel_values)
-    rho = scale_of_decisions(task, multiplier, dual, classes)
+    how = {"objective": found.objective, "size": float(np.abs(beta).sum())}
+    rho = scale_of_decisions(task, multiplier, dual, **how, classes=classes)
     scaled = replace(
         found,
         beta=beta / rho,

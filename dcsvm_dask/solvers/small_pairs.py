@@ -23,6 +23,7 @@ from dcsvm_dask.solvers.pair_variables import (
     of_few_rows,
 )
 from dcsvm_dask.solvers.solution import Solution
+from dcsvm_dask.tasks import has_margin
 
 Index = NDArray[np.int64]
 Vector = NDArray[np.float64]
@@ -118,9 +119,10 @@ def solve_small_nu_pairs(
     ):
         violation, below, above = state
         rho, bias = 0.5 * (below - above), 0.5 * (below + above)
-        if violation <= tol and rho > 0.0:
-            b, f = written.beta[mine], written.F[mine]
-            objective = 0.5 * float(b @ f) / rho**2
+        b, f = written.beta[mine], written.F[mine]
+        squared = float(b @ f)
+        if violation <= tol and has_margin(rho, squared, float(np.abs(b).sum())):
+            objective = 0.5 * squared / rho**2
             solution = Solution(
                 *(b / rho, f / rho, objective, violation, steps), converged=True, bias=bias / rho
             )

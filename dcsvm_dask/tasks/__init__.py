@@ -19,7 +19,7 @@ from dcsvm_dask.tasks.classification import (
     svc_dual,
 )
 from dcsvm_dask.tasks.dual import Dual
-from dcsvm_dask.tasks.nu import NuClassification, NuRegression, scale_of_decisions
+from dcsvm_dask.tasks.nu import NuClassification, NuRegression, has_margin, scale_of_decisions
 from dcsvm_dask.tasks.one_class import OneClass
 from dcsvm_dask.tasks.quantiles import (
     Quantiles,
@@ -80,6 +80,7 @@ __all__ = [
     "checked_labels",
     "checked_quantiles",
     "crossing",
+    "has_margin",
     "is_several",
     "main_key",
     "main_score",

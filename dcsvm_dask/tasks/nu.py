@@ -18,6 +18,8 @@ from dcsvm_dask.tasks.task import Task
 Vector = NDArray[np.float64]
 ROUNDING = 1e-9
 """Part of the largest possible nu by which one may fail it and still be that."""
+# A margin is none where |w|^2 says that it is less than this share of what the multiplier says.
+_LEAST = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,8 +70,32 @@ class NuClassification(Classification):
         return multiplier
 
 
+def has_margin(rho: float, squared: float, size: float) -> bool:
+    """Return whether the margin of a nu-SVC is more than what rounding leaves of 0.
+
+    Of a solution rho sum |beta_i| is |w|^2, of which rounding leaves far less where it is 0: there
+    the reduced convex hulls of the classes meet.
+
+    Parameters
+    ----------
+    rho : float
+        The multiplier of the sum of sizes.
+    squared : float
+        |w|^2, of the kernel's feature space.
+    size : float
+        The sum of the sizes of all variables.
+    """
+    return rho > 0.0 and squared >= _LEAST * rho * size
+
+
 def scale_of_decisions(
-    task: Task, multiplier: float, dual: Dual, classes: str = "the classes"
+    task: Task,
+    multiplier: float,
+    dual: Dual,
+    *,
+    objective: float,
+    size: float,
+    classes: str = "the classes",
 ) -> float:
     """Return what the variables and the bias of a solution are divided by, above 0.
 
@@ -79,6 +105,10 @@ def scale_of_decisions(
     multiplier : float
         Of the sum of sizes; see `Task.decision_scale`.
     dual : Dual
+    objective : float
+        That of the solution.
+    size : float
+        The sum of the sizes of its variables.
     classes : str, optional
         How an error names the classes; see `Machine.names`.
 
@@ -88,7 +118,7 @@ def scale_of_decisions(
         If no margin separates the classes.
     """
     scale = task.decision_scale(multiplier)
-    if isinstance(task, NuClassification) and scale <= 0.0:
+    if isinstance(task, NuClassification) and not has_margin(scale, 2.0 * objective, size):
         # The smaller nu, the larger the reduced convex hulls of the classes, which then meet.
         above, below = float(dual.upper.sum()), -float(dual.lower.sum())
         grows = task.nu < 2.0 * min(above, below) / (above + below) * (1.0 - ROUNDING)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import make_moons
 from sklearn.metrics import roc_auc_score
 from sklearn.svm import SVC, NuSVC, NuSVR, OneClassSVM
 
@@ -165,6 +166,13 @@ def test_novelties_are_found(rows: Any) -> None:
     assert set(model.predict(X)) == {-1, 1}
 
 
+def test_rows_on_the_border_are_outliers_as_those_of_sklearn() -> None:
+    X = np.ones((4, 2))
+    ours, theirs = DCOneClassSVM(nu=0.5).fit(X), OneClassSVM(nu=0.5).fit(X)
+    np.testing.assert_array_equal(ours.decision_function(X), np.zeros(4))
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
 @pytest.mark.parametrize("in_run", [False, long(True)])
 def test_classes_that_overlap_are_refused_with_a_larger_nu_as_the_remedy(
     in_run: bool, rows: Any, tmp_path: Path
@@ -178,6 +186,14 @@ def test_classes_that_overlap_are_refused_with_a_larger_nu_as_the_remedy(
     ours = DCNuSVC(nu=0.65, **words).fit(X, y)
     expected = NuSVC(nu=0.65, **words).fit(X, y).decision_function(X)
     np.testing.assert_allclose(ours.decision_function(X), expected, atol=1e-4 * np.ptp(expected))
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-5, 1e-7])
+@pytest.mark.parametrize("n", [200, 2000])
+def test_margins_that_are_rounding_are_none_at_any_tolerance(n: int, tol: float) -> None:
+    X, y = make_moons(n, noise=0.2, random_state=0)
+    with pytest.raises(InputError, match="with which no margin separates"):
+        DCNuSVC(nu=0.1, kernel="linear", tol=tol).fit(X, y)
 
 
 def test_a_larger_nu_is_no_remedy_of_the_largest_one() -> None:

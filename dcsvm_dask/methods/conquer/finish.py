@@ -37,11 +37,12 @@ def commit_model(run: RunFolder, attempt: Attempt, *, source: str) -> Record:
     if isinstance(data, SampledDataSet):
         attempt.write("sampled", data.index)
     epsilon = point.record.get("epsilon", 0.0)
-    task, scale = problem.task, 1.0
+    task, scale, beta = problem.task, 1.0, point.read("beta")[0]
     if task.has_sum:
-        scale = scale_of_decisions(task, epsilon, problem.dual)
+        how = {"objective": point.record["objective"], "size": float(np.abs(beta).sum())}
+        scale = scale_of_decisions(task, epsilon, problem.dual, **how)
     bias = point.record["bias"] / scale
-    model = write_machine(run, attempt, problem, point.read("beta")[0], bias, scale)
+    model = write_machine(run, attempt, problem, beta, bias, scale)
     # What nobody has measured of the whole problem is null.
     keys = ("objective", "gap", "violation", "support", "bounded")
     measured: Record = {key: point.record.get(key) for key in keys}
