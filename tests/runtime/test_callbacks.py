@@ -15,7 +15,7 @@ from dcsvm_dask.storage.lock import FolderLock
 
 HERE = dcsvm.Execution(workers=0)
 HOW: dict[str, Any] = {"gamma": 4.0, "C": 8.0, "clusters": (6, 2), "quiet": True, "report": False}
-EVENTS = ("begin", "plan", "stage", "blocks", "block", "task", "commit", "round", "say")
+EVENTS = ("begin", "plan", "stage", "blocks", "block", "task", "commit", "round", "notice")
 
 
 class Raises(dcsvm.Callback):
