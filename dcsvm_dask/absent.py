@@ -28,6 +28,8 @@ def no_such(what: str, path: str, remedy: str = "check the path") -> str:
     -------
     str
     """
+    if not path:
+        return f"the name of the {what} is empty; give a path"
     if path == "-":
         return (
             f"there is no such {what}, and standard input cannot be read: data are read more than "

@@ -27,6 +27,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("rows.cvs", "there is no such file; did you mean rows.csv?"),
         ("ROW.CSV", "there is no such file; did you mean rows.csv?"),
         ("{here}/rows.csv.gz", "there is no such file; did you mean {here}/rows.csv?"),
+        ("", "the name of the file is empty; give a path"),
         ("mine", "there is no such file; did you mean mine.zarr?"),
         ("elsewhere", "there is no such file; check the path"),
         ("lakes.csv", "there is no such file; check the path"),  # only the ending is alike
@@ -93,3 +94,12 @@ def test_standard_input_is_no_file() -> None:
         "there is no such file, and standard input cannot be read: data are read more than once; "
         "write them to a file first"
     )
+
+
+@pytest.mark.parametrize("words", ["train rows.csv --run", "ingest rows.csv --out", "evaluate"])
+def test_an_empty_path_is_refused(here: Path, words: str) -> None:
+    more = ("rows.csv",) if words == "evaluate" else ()
+    done = invoke(*words.split(), "", *more)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "the path is empty; give a path or a URL" in done.stderr
+    assert sorted(one.name for one in here.iterdir()) == [".rows.cvs", "mine.zarr", "rows.csv"]

@@ -1,4 +1,4 @@
-"""Folders of tables, which are not read as one: what is said of them."""
+"""Messages for folders of tables, which are not read as one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _READ = {
 
 
 def no_group(folder: Path) -> str:
-    """Return what is said of a folder without a Zarr group: what to do with the tables in it.
+    """Return the message for a folder without a Zarr group: what to do with the tables in it.
 
     Parameters
     ----------
@@ -32,13 +32,16 @@ def no_group(folder: Path) -> str:
         The end of a sentence.
     """
     names = sorted(one.name for one in itertools.islice(folder.expanduser().iterdir(), MOST_NAMES))
+    if "run.json" in names:
+        return "is the folder of a run, which holds models and no rows; give a file or a data set"
     for endings, kind in _READ.items():
         found = [name for name in names if name.lower().endswith(endings)]
         if found:
+            if len(found) == 1:
+                return f"is a folder; give the file in it, {folder / found[0]}"
             ending = Path(found[0]).suffix
-            files = "file" if len(found) == 1 else "files"
             return (
-                f"is a folder with {len(found):,} {files} such as {found[0]}; give one file"
+                f"is a folder with {len(found):,} files such as {found[0]}; give one file"
                 + _joined(f"{folder}/*{ending}", kind)
             )
     return (
@@ -48,7 +51,7 @@ def no_group(folder: Path) -> str:
 
 
 def no_pattern(path: str) -> str | None:
-    """Return what is said of a pattern of several files; None where a path is none or finds none.
+    """Return the message for a pattern of several files; None where a path is none or finds none.
 
     Parameters
     ----------
@@ -60,11 +63,11 @@ def no_pattern(path: str) -> str | None:
     found = sorted(glob.glob(str(Path(path).expanduser())))  # noqa: PTH207 - the path is a pattern
     if not found:
         return None
-    said = f"is a pattern of {len(found):,} files; give one file"
+    message = f"is a pattern of {len(found):,} files; give one file"
     kind = next((kind for ends, kind in _READ.items() if found[0].lower().endswith(ends)), None)
     if kind is None and not _is_text(Path(found[0])):
-        return f"{said} (in Python a Dask data frame holds the rows of several)"
-    return said + _joined(path, kind or "csv")
+        return f"{message} (in Python a Dask data frame holds the rows of several)"
+    return message + _joined(path, kind or "csv")
 
 
 def _is_text(path: Path) -> bool:

@@ -85,6 +85,8 @@ class Location:
             text = os.fspath(place)
         except TypeError as error:
             raise InputError(f"{place!r:.80} is no path; give a path or a URL.") from error
+        if not text:
+            raise InputError("the path is empty; give a path or a URL.")
         if text.startswith("file://"):
             text = text.removeprefix("file://")
         if is_url(text):

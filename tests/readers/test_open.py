@@ -146,7 +146,21 @@ def test_parts_are_refused_with_what_joins_them(given: str, tmp_path: Path) -> N
 def test_parts_of_parquet_are_refused_with_what_reads_them(tmp_path: Path) -> None:
     frame = pd.DataFrame({"a": range(4), "y": [0, 1] * 2})
     frame.to_parquet(tmp_path / "part.0.parquet")
-    with pytest.raises(InputError, match=r"1 file such as part\.0\.parquet; .*read_parquet\('"):
+    frame.to_parquet(tmp_path / "part.1.parquet")
+    with pytest.raises(InputError, match=r"2 files such as part\.0\.parquet; .*read_parquet\('"):
+        open_source(tmp_path)
+
+
+def test_the_only_table_of_a_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,y\n1,0\n2,1\n")
+    with pytest.raises(InputError, match=r"is a folder; give the file in it, .*/t\.csv$"):
+        open_source(tmp_path)
+
+
+def test_a_run_holds_no_rows(tmp_path: Path) -> None:
+    for name in ("run.json", "history.json"):
+        (tmp_path / name).write_text("{}")
+    with pytest.raises(InputError, match="is the folder of a run, which holds models and no rows"):
         open_source(tmp_path)
 
 

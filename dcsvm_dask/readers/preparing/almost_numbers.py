@@ -20,6 +20,12 @@ _COMMA = re.compile(r"[+-]?(\d*|\d{1,3}([. '\u2019\u00a0\u202f]\d{3})+)(,\d+)?([
 _GROUPED = re.compile(r"\W*[1-9]\d{0,2}(,\d{3})+\W*")
 """Numbers whose commas may be between thousands."""
 _POINT = re.compile(r"'[+-]?(\d*|\d{1,3}(,\d{3})+)\.\d+'")
+_UNUSUAL = {
+    re.compile(r"'[+-]?[\d.,]+ ?[kKmMbB]'"): "all its digits, such as 1200 for 1.2k",
+    re.compile(r"'[\d.,]+-'"): "the minus before the number",
+    re.compile(r"'[+-]?[\d.]+[dD][+-]?\d+'"): "the exponent with E, such as 1E+02 for 1D+02",
+}
+"""Forms of numbers that are not read, and what to write instead."""
 _EITHER_MARK = re.compile(r"[+-]?[\d.,]+")
 _DECIMAL = re.compile(r"[+-]?\d*\.\d+")
 
@@ -94,9 +100,10 @@ def _not_a_number(
     elif commas:
         hint = "; give --decimal , where a comma begins the decimals"
     elif has_digit:
+        forms = (written for form, written in _UNUSUAL.items() if form.fullmatch(word))
         hint = (
-            "; write it as a number, or where such cells are categories give --one-hot "
-            f"{facts.option_name}"
+            f"; write {next(forms, 'it as a number')}, or where such cells are categories give "
+            f"--one-hot {facts.option_name}"
         )
     is_value = flags is not None or commas or has_digit
     words = () if is_value else tuple(facts.words)

@@ -14,7 +14,9 @@ from dcsvm_dask.readers.preparing.cells import (
     DASHES,
     doubtful_comma,
     hint_for_words,
+    is_number,
     is_text,
+    numbers_of,
 )
 from dcsvm_dask.readers.preparing.column_facts import ColumnFacts
 from dcsvm_dask.readers.preparing.dates import are_dates, form_in_words
@@ -227,6 +229,40 @@ class LaterCommas:
             for k, sample in self._samples.items()
             if k not in self._clear
         ]
+
+
+class LaterShares:
+    """Looks for later numbers that may be shares of 1, where the training table had per cent.
+
+    Parameters
+    ----------
+    encoders : sequence of Encoder
+        Of the columns that are looked at.
+    """
+
+    def __init__(self, encoders: Sequence[Encoder]) -> None:
+        self._names = {k: one.name for k, one in enumerate(encoders) if _is_per_cent(one)}
+        self._largest = dict.fromkeys(self._names, 0.0)
+
+    def update(self, columns: Sequence[Any]) -> None:
+        """Add cells of all columns; those of text have a sign, or are refused."""
+        for k in self._names:
+            if is_number(columns[k].type):
+                numbers = np.abs(numbers_of(columns[k], ".")[0])
+                self._largest[k] = float(np.nanmax(numbers, initial=self._largest[k]))
+
+    def doubts(self) -> list[str]:
+        """Return a sentence for each column whose numbers are all at most 1."""
+        return [
+            f"the numbers of the column {self._names[k]!r} are at most {largest:g}, and those of "
+            "the training table had %: multiply them by 100 where they are shares of 1"
+            for k, largest in self._largest.items()
+            if 0.0 < largest <= 1.0
+        ]
+
+
+def _is_per_cent(encoder: Encoder) -> bool:
+    return encoder.kind == NUMBER and (encoder.form or "").startswith("%")
 
 
 def _of_na(encoder: Encoder, na: NaCells | None) -> str | None:

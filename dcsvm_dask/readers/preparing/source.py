@@ -26,7 +26,7 @@ from dcsvm_dask.readers.preparing.choices import Choices
 from dcsvm_dask.readers.preparing.column_facts import ColumnFacts, check_kept
 from dcsvm_dask.readers.preparing.copied import CopiedBatches
 from dcsvm_dask.readers.preparing.csv_tables import CsvTable
-from dcsvm_dask.readers.preparing.doubts import LaterCommas, NaCells, doubts
+from dcsvm_dask.readers.preparing.doubts import LaterCommas, LaterShares, NaCells, doubts
 from dcsvm_dask.readers.preparing.encoders import NUMBER, BadCellError
 from dcsvm_dask.readers.preparing.label_values import label_values
 from dcsvm_dask.readers.preparing.layout import layout_of, plain_columns
@@ -328,7 +328,7 @@ class PreparedSource:
         wanted = self._layout.features if self._choices.missing == "drop" else used
         labels = [] if self._label is None else [self._label]
         start, passed, self.cells, single = 0, 0, CellCounts(), True
-        commas = LaterCommas(made.encoders) if self._may_have_other_commas(made) else None
+        looks = self._looks(made)
         for found in self._batches([*wanted, *labels]):
             batch = self._tidied(found)
             columns, rows = batch[: len(wanted)], np.arange(start, start + len(batch[0]))
@@ -342,8 +342,8 @@ class PreparedSource:
             try:
                 parts = [kept[wanted.index(k)] for k in used]
                 values, is_fine = made.apply(parts, self.cells, single=single)
-                if commas is not None:
-                    commas.update(parts)
+                for look in looks:
+                    look.update(parts)
             except BadCellError as error:
                 raise refused(self.table, error, int(rows[error.row]), learned=True) from error
             if not is_fine:
@@ -354,12 +354,16 @@ class PreparedSource:
         if not start:
             raise InputError(f"{self.name}: empty: it holds no rows")
         self.n_left_out = start - passed
-        self.later_doubts = [] if commas is None else commas.doubts()
+        self.later_doubts = [doubt for look in looks for doubt in look.doubts()]
 
-    def _may_have_other_commas(self, made: ColumnPreparation) -> bool:
-        """Return whether these are later rows of a text that another program may have written."""
-        apart = self._is_later and isinstance(self.table, CsvTable)
-        return apart and made.decimal == "." and self.table.reading.separator != ","
+    def _looks(self, made: ColumnPreparation) -> list[LaterCommas | LaterShares]:
+        """Return what looks at later rows, which another program may have written."""
+        if not self._is_later:
+            return []
+        if not isinstance(self.table, CsvTable):
+            return [LaterShares(made.encoders)]
+        commas = made.decimal == "." and self.table.reading.separator != ","
+        return [LaterCommas(made.encoders)] if commas else []
 
     def where(self, row: int) -> str:
         """Return the line of a row that `blocks` yields."""

@@ -98,6 +98,20 @@ def test_a_number_with_something_else_is_said_what_to_do_with(limit: str, tmp_pa
     assert api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", **how).n_features == 4
 
 
+@pytest.mark.parametrize(
+    ("odd", "instead"),
+    [
+        ("1.2k", "all its digits, such as 1200 for 1.2k"),
+        ("3 M", "all its digits, such as 1200 for 1.2k"),
+        ("1.5-", "the minus before the number"),
+        ("1D+02", "the exponent with E, such as 1E+02 for 1D+02"),
+    ],
+)
+def test_other_forms_of_numbers(odd: str, instead: str, tmp_path: Path) -> None:
+    found = refused(tmp_path / "t.csv", ["0.5", "0.7", "1.5", odd])
+    assert f"not a number: {odd!r}; write {instead}, or where such cells are categories" in found
+
+
 @pytest.mark.parametrize("odd", ["k.A.", "11,06 %"])
 def test_decimal_commas_beside_a_word_or_with_a_sign(odd: str, tmp_path: Path) -> None:
     prices = [f"{k},{k} %" if "%" in odd else f"{k},{k}" for k in range(1, 9)]

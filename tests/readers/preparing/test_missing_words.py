@@ -169,7 +169,7 @@ def test_words_are_added_to_those_that_were_chosen(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"; where a word is .* give --missing-words '-,k. A.'$"):
         api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", **how)
     (tmp_path / "t.csv").write_text("area,y\n1,0\n2,1\n3,1\n12k,1\n")
-    with pytest.raises(InputError, match=r"'12k'; write it as a number, or .* --one-hot area$"):
+    with pytest.raises(InputError, match=r"'12k'; write all its digits, .*, or .* --one-hot area$"):
         api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", **how)
 
 
