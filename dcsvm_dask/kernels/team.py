@@ -6,11 +6,11 @@ Python code in between, and threads that wait look again and again, also at whet
 
 from __future__ import annotations
 
+import _thread
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
@@ -75,14 +75,25 @@ def for_each_large(
         return
     team, job = Team(threads), Job(work, iter(items), most)
     team.jobs.append(job)
-    helpers = ThreadPoolExecutor(threads - 1)
+    ends: list[threading.Lock] = []
+
+    def help_out(end: threading.Lock) -> None:
+        with suppress(BaseException):  # what is raised is kept by its job
+            team.serve(job)
+        end.release()
+
     try:
         for _ in range(threads - 1):
-            helpers.submit(team.serve, job)
+            end = threading.Lock()
+            end.acquire()
+            # An executor's own locks, and those of threading, can stay locked after an interrupt.
+            _thread.start_new_thread(help_out, (end,))
+            ends.append(end)  # after an interrupt just before, nobody waits for that thread
         team.serve(job)
     finally:
         job.is_open, team.is_over = False, True
-        helpers.shutdown(cancel_futures=True)
+        for end in ends:
+            end.acquire()
     if job.error is not None:
         raise job.error
 
