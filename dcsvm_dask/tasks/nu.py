@@ -73,15 +73,15 @@ class NuClassification(Classification):
 def has_margin(rho: float, squared: float, size: float) -> bool:
     """Return whether the margin of a nu-SVC is more than what rounding leaves of 0.
 
-    Of a solution rho sum |beta_i| is |w|^2, of which rounding leaves far less where it is 0: there
-    the reduced convex hulls of the classes meet.
+    At a solution rho sum |beta_i| = |w|^2, as the optimality conditions say. Both are 0 where the
+    reduced convex hulls of the classes meet, and rounding leaves far more of rho than of a square.
 
     Parameters
     ----------
     rho : float
         The multiplier of the sum of sizes.
     squared : float
-        |w|^2, of the kernel's feature space.
+        |w|^2 in the feature space of the kernel.
     size : float
         The sum of the sizes of all variables.
     """
