@@ -199,7 +199,7 @@ class SentRows:
 
     @property
     def doubts(self) -> list[str]:
-        """What is doubtful in a table, after reading: totals in its last row, commas, shares of 1."""
+        """What is doubtful, after reading: totals in the last row, commas, shares of 1."""
         found = [totals_doubt(self._source), *getattr(self._source, "later_doubts", ())]
         return [f"{self.name}: {doubt}" for doubt in found if doubt is not None]
 
