@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.datasets import Task, covtype
 from benchmarks.runs import Figures, ingest, train, write
 from dcsvm_dask.kernels import Kernel, kernel_product
-from dcsvm_dask.pipeline.training import BOTTOM_BLOCK_ROWS
+from dcsvm_dask.pipeline.levels import BOTTOM_BLOCK_ROWS
 
 SIZES = (10_000, 30_000, 100_000, 464_810)
 QUICK = (10_000, 20_000, 40_000)

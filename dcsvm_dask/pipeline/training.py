@@ -1,13 +1,11 @@
-"""The words of `train`, checked, and what they mean for a data set; see `data_checks`, too."""
+"""The parameters of `train`, checked, and what they mean for a data set."""
 
 from __future__ import annotations
 
 import math
-import numbers
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, check_rule, gamma_by
 from dcsvm_dask.methods.goals import Goals
@@ -20,36 +18,19 @@ from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.parameters import DEFAULT_METHOD, check_parameters, described
 from dcsvm_dask.pipeline.data_checks import (
     check_classes,
-    check_kind,
     check_largest,
-    check_nu_of_classes,
-    check_one_class,
     class_weights,
     shape_of,
 )
 from dcsvm_dask.pipeline.goals import check_goals
-from dcsvm_dask.pipeline.parameters import LOSSES, TrainingParameters
+from dcsvm_dask.pipeline.levels import check_levels, clusters_of
+from dcsvm_dask.pipeline.parameters import TrainingParameters
+from dcsvm_dask.pipeline.task_parameters import TaskParameters
 from dcsvm_dask.solvers import largest_machine
 from dcsvm_dask.solvers.working_sets import INNER_FLOOR
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_variance import variance_of
-from dcsvm_dask.tasks import (
-    OF_TASKS,
-    TASKS,
-    WITH_COMMITTEE,
-    NuClassification,
-    RealTargets,
-    Task,
-    make_task,
-    members_of,
-    task_and_type,
-    task_name,
-    words_of_task,
-)
 
-BOTTOM_BLOCK_ROWS = 1500
-LEAST_ROWS_FOR_LEVELS = 12_288
-MOST_LEVELS = 6
 CHUNKS = 8
 LEAST_CHUNK_ROWS, MOST_CHUNK_ROWS = 2560, 16_384
 OF_INGEST = ("weights", "sample_weight")
@@ -73,30 +54,9 @@ class Training(TrainingParameters):
         self.options.check_kernel(self.kernel)
         self.options.check_bias(self.fit_intercept)
         self.options.check_installed()
-        self._check_loss()
         check_goals(self.goals)
-        named = None if self.task == "auto" else self._named(self.task)
-        for task in (named,) if named else TASKS:
-            make_task(task, self._of_task(task))
-        if named:
-            self._refuse_of_others(named)
-        if isinstance(self.levels, str):
-            check(self.levels == "auto", "levels", self.levels, '"auto" or a number')
-        else:
-            check(is_a(self.levels, numbers.Integral), "levels", self.levels, '"auto" or a number')
-            check(0 <= self.levels <= 12, "levels", self.levels, "from 0 to 12")
-        if self.clusters is not None:
-            check(isinstance(self.clusters, (tuple, list)), "clusters", self.clusters, "a list")
-            check(len(self.clusters) > 0, "clusters", self.clusters, "numbers, bottom level first")
-            whole = all(is_a(k, numbers.Integral) for k in self.clusters)
-            check(whole, "clusters", self.clusters, "whole numbers")
-            check(min(self.clusters) >= 1, "clusters", self.clusters, "at least 1 each")
-            check(
-                all(a > b for a, b in zip(self.clusters, self.clusters[1:], strict=False)),
-                "clusters",
-                self.clusters,
-                "falling from the bottom level up",
-            )
+        self._of_task.check()
+        check_levels(self)
 
     @classmethod
     def of(cls, parameters: dict[str, Any]) -> Training:
@@ -158,7 +118,7 @@ class Training(TrainingParameters):
             where the task or the method needs classes; there are more clusters than rows, or the
             level to stop at does not exist.
         """
-        task = self._task(data)
+        task = self._of_task.task(data)
         if task.has_classes:
             check_classes(data, self.method, committee=self.committee)
             self.options.check_classes(len(data.classes))
@@ -171,7 +131,7 @@ class Training(TrainingParameters):
         seen = seen_by(data, self.options.to_json(), int(self.seed))
         n = seen.n_distinct
         most = largest_machine(data.counts, self.multiclass) if task.has_classes else n
-        clusters, forced = self._clusters(n, most)
+        clusters, forced = clusters_of(self, n, most)
         if clusters and clusters[0] > n:
             raise InputError(
                 f"clusters: {clusters[0]} clusters for {n} distinct rows of {data.url}; "
@@ -268,135 +228,15 @@ class Training(TrainingParameters):
         InputError
             If the method does not learn it, or a parameter is one of other tasks.
         """
-        name = self._named(task if self.task == "auto" else self.task)
-        self._refuse_unable(name, "")
-        self._refuse_of_others(name)
-
-    def _refuse_unable(self, task: str, where: str) -> None:
-        """Refuse a method that does not learn a task."""
-        if task not in METHODS[self.method].tasks:
-            known = ", ".join(one.name for one in METHODS.values() if task in one.tasks)
-            raise InputError(
-                f"{where}method {self.method} is not for {task}; methods that are: {known}"
-            )
+        self._of_task.check_for(task)
 
     def task_of(self, data: DataSet) -> str:
         """Return the name of the task on some data, with the type of its SVM."""
-        return self._named(data.task if self.task == "auto" else self.task)
+        return self._of_task.chosen(data.task)
 
-    def _task(self, data: DataSet) -> Task:
-        """Return the task, for the targets of the data where they have some."""
-        name = self.task_of(data)
-        check_kind(data, name)
-        self._refuse_unable(name, f"{data.url}: ")
-        self._refuse_of_others(name)
-        task = make_task(name, self._of_task(name))
-        self.options.check_task(task)
-        many = len(members_of(task))
-        if many > 1 and not METHODS[self.method].many_classes:
-            raise InputError(
-                f"quantile: method {self.method} trains one quantile, got {many}; use method "
-                "dcsvm, or give one"
-            )
-        if isinstance(task, NuClassification):
-            self._refuse_c("nu-SVC")
-            seen = seen_by(data, self.options.to_json(), int(self.seed))
-            check_nu_of_classes(data, seen, task, self.class_weight, self.multiclass)
-        if task.has_classes:
-            return task
-        learns = "numbers" if isinstance(task, RealTargets) else "no classes"
-        classes = ("classification",)
-        given = {
-            "class_weight": (self.class_weight, classes),
-            "multiclass": (self.multiclass != "ovo", classes),
-            "committee": (self.committee, WITH_COMMITTEE),
-        }
-        for word, (is_given, of) in given.items():
-            if is_given and name not in of:
-                others = " and regression" if len(of) > 1 else ""
-                raise InputError(
-                    f"{word}: is for classes{others}, and {name} learns {learns}; leave it out"
-                )
-        if not isinstance(task, RealTargets):
-            self._refuse_c("one-class SVM")
-            check_one_class(data)
-            return task
-        assert data.targets is not None
-        # With a sum of sizes there is a bias, whether it was asked for or not.
-        return task.of_targets(data.targets, centred=self.fit_intercept or task.has_sum)
-
-    def _refuse_c(self, machine: str) -> None:
-        """Refuse C where nu stands for it."""
-        if self.C != 1.0:
-            raise InputError(f"C: a {machine} has no C; leave it out, and give nu")
-
-    def _named(self, task: str) -> str:
-        """Return the name of the task with the type of its SVM."""
-        name = task_name(task, self.svm_type)
-        if self.svm_type == "nu" and name == task:
-            raise InputError(
-                f"svm_type: nu is for the tasks classification and regression, not for {task}"
-            )
-        return name
-
-    def _of_task(self, task: str) -> dict[str, Any]:
-        """Return the parameters of a task that were given."""
-        given = {
-            word: value for word in words_of_task(task) if (value := self._given(word)) is not None
-        }
-        loss = given.pop("loss", None)
-        found: dict[str, Any] = {
-            word: float(value) if is_a(value, numbers.Real) else value
-            for word, value in given.items()
-        }
-        return found if loss is None else {**found, "squared": loss == LOSSES[task][1]}
-
-    def _refuse_of_others(self, task: str) -> None:
-        """Refuse parameters of other tasks."""
-        for word, owners in OF_TASKS.items():
-            if self._given(word) is not None and task not in owners:
-                names = " and ".join(map(_described, owners))
-                raise InputError(
-                    f"{word}: is a parameter of task {names}, not of {_described(task)}"
-                )
-        if self.loss is not None:
-            known = ", ".join(LOSSES[task])
-            check(self.loss in LOSSES[task], "loss", self.loss, f"one of {known} for {task}")
-
-    def _given(self, word: str) -> Any:
-        """Return the value of a task's parameter, None where it is not given.
-
-        A method's own loss may be one of regression.
-        """
-        own = getattr(self.options, word, None)
-        return own if own in LOSSES["regression"] else getattr(self, word)
-
-    def _check_loss(self) -> None:
-        """Refuse a loss that the method does not have."""
-        known = self.options.losses
-        if known is not None and self.loss is not None and self.loss not in known:
-            raise InputError(
-                f"loss: {self.method} has no {self.loss}, but {', '.join(known)}; take method dcsvm"
-            )
-
-    def _clusters(self, n: int, largest: int) -> tuple[tuple[int, ...], bool]:
-        if not METHODS[self.method].has_levels:
-            return (), False
-        if self.clusters is not None:
-            return tuple(map(int, self.clusters)), True
-        if not isinstance(self.levels, str):
-            return tuple(int(self.k) ** level for level in range(self.levels, 0, -1)), True
-        if min(n, largest) < LEAST_ROWS_FOR_LEVELS:
-            return (), False
-        wanted = round(math.log(n / BOTTOM_BLOCK_ROWS, self.k))
-        levels = min(max(wanted, 1), MOST_LEVELS)
-        return tuple(int(self.k) ** level for level in range(levels, 0, -1)), False
-
-
-def _described(task: str) -> str:
-    """Return a task and the type of its SVM as users name them."""
-    name, svm_type = task_and_type(task)
-    return f"{name} with svm-type nu" if svm_type == "nu" else name
+    @property
+    def _of_task(self) -> TaskParameters:
+        return TaskParameters(self, self.options)
 
 
 def method_named(name: object) -> Method:
