@@ -16,8 +16,9 @@ from dcsvm_dask.methods.conquer.graph import rounds_done
 from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.graph import COMMIT
 from dcsvm_dask.methods.plan import plan as make_plan
-from dcsvm_dask.methods.problem import ARRANGE, seen_by
+from dcsvm_dask.methods.problem import ARRANGE
 from dcsvm_dask.methods.registry import MADE, options_of
+from dcsvm_dask.methods.run_data import seen_by
 from dcsvm_dask.methods.search.graph import METHOD
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.shape import Shape

@@ -15,8 +15,9 @@ from dcsvm_dask.methods.measured import TYPICAL, Measured
 from dcsvm_dask.methods.plan import Plan
 from dcsvm_dask.methods.plan import plan as make_plan
 from dcsvm_dask.methods.probe import probe_rows
-from dcsvm_dask.methods.problem import PROBE, seen_by
+from dcsvm_dask.methods.problem import PROBE
 from dcsvm_dask.methods.registry import BEGUN
+from dcsvm_dask.methods.run_data import seen_by
 from dcsvm_dask.pipeline.linear import suited
 from dcsvm_dask.pipeline.training import Training
 from dcsvm_dask.runtime.compilation import COMPILING, warm_up

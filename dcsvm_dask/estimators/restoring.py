@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dcsvm_dask.errors import DcsvmWarning, InputError
-from dcsvm_dask.methods.problem import settings_of
+from dcsvm_dask.methods.run_data import settings_of
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.parameters import DEFAULT_METHOD
 from dcsvm_dask.storage.dataset import DataSet

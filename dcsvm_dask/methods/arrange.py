@@ -19,14 +19,8 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import Boxes, kd_order
 from dcsvm_dask.methods.partition import block_record, group_by_label, read_labels, read_rule
-from dcsvm_dask.methods.problem import (
-    ARRANGE,
-    data_of,
-    data_rows,
-    has_boxes,
-    settings_of,
-    stored_targets,
-)
+from dcsvm_dask.methods.problem import ARRANGE, has_boxes
+from dcsvm_dask.methods.run_data import data_of, data_rows, settings_of, stored_targets
 from dcsvm_dask.methods.sizes import blocks_of_part, share
 from dcsvm_dask.storage.chunks import CHUNK_BYTES
 from dcsvm_dask.storage.dataset_sample import Data

@@ -7,8 +7,8 @@ import numpy as np
 from dcsvm_dask.kernels import counted_kernel_matrix
 from dcsvm_dask.methods.machines import machines_for
 from dcsvm_dask.methods.offset import SUBSET_TOL, drawn_of_classes, multipliers_of
-from dcsvm_dask.methods.problem import data_of, data_rows, settings_of
 from dcsvm_dask.methods.resources import threads
+from dcsvm_dask.methods.run_data import data_of, data_rows, settings_of
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.solvers import brought_to_size, solve_inner
 from dcsvm_dask.storage.dataset_sample import Data

@@ -15,15 +15,9 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.kernels import counted_kernel_matrix, kernel_product
 from dcsvm_dask.methods.partition import drawn_rows
-from dcsvm_dask.methods.problem import (
-    OFFSET,
-    Problem,
-    data_of,
-    data_rows,
-    settings_of,
-    stored_targets,
-)
+from dcsvm_dask.methods.problem import OFFSET, Problem
 from dcsvm_dask.methods.resources import threads
+from dcsvm_dask.methods.run_data import data_of, data_rows, settings_of, stored_targets
 from dcsvm_dask.random_streams import OFFSET_SUBSET, generator
 from dcsvm_dask.solvers import (
     Solution,

@@ -11,15 +11,9 @@ from scipy import sparse
 from dcsvm_dask.clustering import Partition, choose_partition, partition_quality
 from dcsvm_dask.kernels import Rows
 from dcsvm_dask.methods.block_table import BlockTable, chosen_by
-from dcsvm_dask.methods.problem import (
-    ARRANGE,
-    Problem,
-    data_of,
-    data_rows,
-    read_problem,
-    settings_of,
-)
+from dcsvm_dask.methods.problem import ARRANGE, Problem, read_problem
 from dcsvm_dask.methods.regime import parts_better
+from dcsvm_dask.methods.run_data import data_of, data_rows, settings_of
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.methods.sizes import share
 from dcsvm_dask.random_streams import BLOCK_SIZES, LEVEL, PROBE, QUALITY, generator

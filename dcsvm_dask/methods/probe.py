@@ -23,8 +23,8 @@ from dcsvm_dask.kernels import (
 )
 from dcsvm_dask.methods.multipliers import sampled_multipliers
 from dcsvm_dask.methods.partition import drawn_rows, sample_size
-from dcsvm_dask.methods.problem import data_of, data_rows, settings_of
 from dcsvm_dask.methods.regime import is_smooth, share_between
+from dcsvm_dask.methods.run_data import data_of, data_rows, settings_of
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.random_streams import PROBE, generator
 from dcsvm_dask.solvers import (

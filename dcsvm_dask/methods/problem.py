@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import (
     Boxes,
     Rows,
@@ -34,17 +33,23 @@ from dcsvm_dask.methods.machines import (
     task_of_machine,
 )
 from dcsvm_dask.methods.resources import cache_bytes
+from dcsvm_dask.methods.run_data import (
+    cached_rows,
+    data_of,
+    data_rows,
+    number_of_classes,
+    settings_of,
+    stored_targets,
+)
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.models.schemes import Scheme
 from dcsvm_dask.solvers import labels_of_classes
-from dcsvm_dask.storage.dataset import DataSet
-from dcsvm_dask.storage.dataset_sample import Data, SampledDataSet, sampled
-from dcsvm_dask.storage.node import Committed, Record
+from dcsvm_dask.storage.node import Record
 from dcsvm_dask.storage.rows import ConcatRows
 from dcsvm_dask.storage.rows.cache import CachedRows
 from dcsvm_dask.storage.rows.selected import SelectedRows
 from dcsvm_dask.storage.run import RunFolder
-from dcsvm_dask.tasks import TASKS, Dual, Task
+from dcsvm_dask.tasks import Dual, Task
 
 ARRANGE = "arrange"
 PROBE = "probe"
@@ -259,50 +264,6 @@ class Problem:
         return self.settings.bound_of(codes)
 
 
-def stored_targets(run: RunFolder, y: NDArray[Any]) -> NDArray[Any]:
-    """Return targets as a run keeps them: codes of more than two classes, else those of the task.
-
-    Parameters
-    ----------
-    run : RunFolder
-    y : ndarray, shape (n,)
-        Codes or targets of the data set.
-    """
-    if number_of_classes(run) > 2:
-        return y.astype(np.int32)
-    return settings_of(run).make_task().targets(y)
-
-
-def number_of_classes(run: RunFolder) -> int:
-    """Return the number of classes of a run, 0 for a task without classes."""
-    if not TASKS[settings_of(run).task].has_classes:
-        return 0
-    return len(run.header.get("shape", {}).get("class_rows", ())) or 2
-
-
-def settings_of(run: RunFolder) -> Settings:
-    """Return the settings of a run."""
-    return Settings.from_json(run.header["settings"])
-
-
-def data_of(run: RunFolder) -> Data:
-    """Open the run's training data, as far as its method looks at them.
-
-    Raises
-    ------
-    InputError
-        If others lie there now than those that the run was begun with.
-    """
-    data = DataSet.open(run.header["data"]["url"])
-    if data.fingerprint != run.header["data"]["fingerprint"]:
-        raise InputError(
-            f"{run.place}: was begun with other data than {data.url} holds now "
-            "(the fingerprints differ); train a new run"
-        )
-    settings = settings_of(run)
-    return seen_by(data, settings.options, settings.seed)
-
-
 def chunks_in_data_order(
     run: RunFolder, problem: Problem, index: NDArray[np.int64]
 ) -> Iterator[Rows]:
@@ -324,24 +285,6 @@ def chunks_in_data_order(
     rows, of_data = data_of(run).rows, problem.rows[index]
     for start in range(0, len(index), CHUNK_ROWS):
         yield rows.take(of_data[start : start + CHUNK_ROWS])
-
-
-def seen_by(data: DataSet, options: Record, seed: int) -> Data:
-    """Return the rows of a data set that a method looks at: a share of them if it says so."""
-    return sampled(data, options["fraction"], seed) if "fraction" in options else data
-
-
-def data_rows(run: RunFolder) -> CachedRows | SelectedRows:
-    """Return the rows of the run's training data; those read last stay until they are arranged."""
-    data = data_of(run)
-    rows = _cached_rows(data.url, data.attempt)
-    return SelectedRows(rows, data.index) if isinstance(data, SampledDataSet) else rows
-
-
-@lru_cache(maxsize=1)
-def _cached_rows(url: str, attempt: str) -> CachedRows:
-    del attempt  # part of the cache's key: data that were ingested again under the same name
-    return CachedRows(DataSet.open(url).rows, cache_bytes())
 
 
 def read_problem(run: RunFolder) -> Problem:
@@ -386,7 +329,7 @@ def _read_problem(run_url: str, attempt: str) -> Problem:
             first_epsilon,
             first_epsilons,
         )
-    _cached_rows.cache_clear()
+    cached_rows.cache_clear()
     parts = [run.node(ARRANGE, f"part-{i:04d}") for i in range(commit.record["parts"])]
 
     def gathered(name: str) -> NDArray[Any]:
@@ -454,31 +397,3 @@ def informed(settings: Settings, record: Record) -> Settings:
         task_options={**settings.task_options, "unit": unit},
         level_tol=max(settings.level_tol * larger, settings.alone_tol),
     )
-
-
-def shared_out(run: RunFolder, problem: Problem, beta: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return alpha of every row of the data set: rows that were merged share by their weights."""
-    commit, dual = run.node(ARRANGE, "commit"), problem.task.dual(problem.targets, problem.each_C)
-    each = np.zeros(commit.record["rows"])
-    shares = dual.clip(beta / problem.weights)  # rounding may lead beyond a bound
-    each[problem.rows] = problem.task.alpha(shares)
-    return spread(run, commit, each)
-
-
-def spread(run: RunFolder, arranged: Committed, each: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what every row has of what its representative has for each unit of weight.
-
-    Parameters
-    ----------
-    each : ndarray, shape (..., n_rows)
-    """
-    representative, data = representatives(arranged), data_of(run)
-    by_row = each if representative is None else each[..., representative]
-    weights = data.read_weights(0, data.n_rows)
-    return by_row if weights is None else by_row * weights
-
-
-def representatives(arranged: Committed) -> NDArray[np.int64] | None:
-    """Return the row that stands for each row of the data set; None: there are no repeats."""
-    record = arranged.record
-    return None if record["variables"] == record["rows"] else arranged.read("representative")

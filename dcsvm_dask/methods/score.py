@@ -10,7 +10,7 @@ import numpy as np
 from dcsvm_dask.methods.committee import read_committee
 from dcsvm_dask.methods.doubtful import HELD_OUT, about_classes, codes_by_sign
 from dcsvm_dask.methods.predict import decide_by
-from dcsvm_dask.methods.problem import settings_of
+from dcsvm_dask.methods.run_data import settings_of
 from dcsvm_dask.models.model import Model
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import read_model

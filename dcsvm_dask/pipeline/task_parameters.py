@@ -9,8 +9,8 @@ from typing import Any
 from dcsvm_dask.checks import check, is_a
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.options import Options
-from dcsvm_dask.methods.problem import seen_by
 from dcsvm_dask.methods.registry import METHODS
+from dcsvm_dask.methods.run_data import seen_by
 from dcsvm_dask.pipeline.data_checks import check_kind, check_nu_of_classes, check_one_class
 from dcsvm_dask.pipeline.parameters import LOSSES, TrainingParameters
 from dcsvm_dask.storage.dataset import DataSet

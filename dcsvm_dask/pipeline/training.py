@@ -11,8 +11,8 @@ from dcsvm_dask.kernels import Kernel, check_rule, gamma_by
 from dcsvm_dask.methods.goals import Goals
 from dcsvm_dask.methods.method import Method
 from dcsvm_dask.methods.options import NoOptions, Options
-from dcsvm_dask.methods.problem import seen_by
 from dcsvm_dask.methods.registry import METHODS, options_of
+from dcsvm_dask.methods.run_data import seen_by
 from dcsvm_dask.methods.settings import BLOCK_CAP, CAPS, Settings, usual_set_cap
 from dcsvm_dask.methods.shape import Shape
 from dcsvm_dask.parameters import DEFAULT_METHOD, check_parameters, described

@@ -21,7 +21,7 @@ from dcsvm_dask.methods.compressed import Compressed
 from dcsvm_dask.methods.graph import COMMIT
 from dcsvm_dask.methods.node import process_record
 from dcsvm_dask.methods.predict import cached_model
-from dcsvm_dask.methods.problem import settings_of
+from dcsvm_dask.methods.run_data import settings_of
 from dcsvm_dask.models.compression import Block, check_kernel, compress, shares
 from dcsvm_dask.models.elimination import Path
 from dcsvm_dask.models.model import Model

@@ -12,8 +12,10 @@ from dcsvm_dask.errors import InputError
 from dcsvm_dask.kernels import Kernel, Rows
 from dcsvm_dask.methods.choice import choose_model
 from dcsvm_dask.methods.predict import load_model, load_single
-from dcsvm_dask.methods.problem import ARRANGE, data_of, representatives, settings_of
+from dcsvm_dask.methods.problem import ARRANGE
 from dcsvm_dask.methods.registry import options_of
+from dcsvm_dask.methods.repeats import representatives
+from dcsvm_dask.methods.run_data import data_of, settings_of
 from dcsvm_dask.models.libsvm import (
     label_integers,
     libsvm_lines,

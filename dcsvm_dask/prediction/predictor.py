@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.methods.choice import Choice, choose_model
-from dcsvm_dask.methods.problem import settings_of
 from dcsvm_dask.methods.registry import approximation
+from dcsvm_dask.methods.run_data import settings_of
 from dcsvm_dask.models.schemes import scheme_for
 from dcsvm_dask.prediction import compress as compressing
 from dcsvm_dask.prediction import export as exporting

@@ -16,7 +16,7 @@ from dcsvm_dask.errors import DcsvmWarning, InputError
 from dcsvm_dask.methods.choice import Choice
 from dcsvm_dask.methods.doubtful import missed, missed_classes_warning
 from dcsvm_dask.methods.predict import Decided, cached_model, decide_given
-from dcsvm_dask.methods.problem import settings_of
+from dcsvm_dask.methods.run_data import settings_of
 from dcsvm_dask.models.schemes import scheme_for
 from dcsvm_dask.models.scores import Scores
 from dcsvm_dask.prediction.batches import (

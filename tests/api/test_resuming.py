@@ -15,7 +15,7 @@ import pytest
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import DcsvmWarning, InputError
-from dcsvm_dask.methods.problem import data_of
+from dcsvm_dask.methods.run_data import data_of
 from dcsvm_dask.runtime import session
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.claims import read_owner

@@ -19,7 +19,8 @@ from dcsvm_dask.kernels import kd_order
 from dcsvm_dask.methods import sizes
 from dcsvm_dask.methods.arrange import share_of_chunks
 from dcsvm_dask.methods.partition import read_rule
-from dcsvm_dask.methods.problem import ARRANGE, data_of, read_problem
+from dcsvm_dask.methods.problem import ARRANGE, read_problem
+from dcsvm_dask.methods.run_data import data_of
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.run import RunFolder
 from tests.marks import long

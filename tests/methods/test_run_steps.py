@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from dcsvm_dask.methods import resources
-from dcsvm_dask.methods.problem import chunks_in_data_order, read_problem, settings_of
+from dcsvm_dask.methods.problem import chunks_in_data_order, read_problem
 from dcsvm_dask.methods.registry import kind_of
+from dcsvm_dask.methods.run_data import settings_of
 from dcsvm_dask.models.decision_values import decide
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.model import read_model

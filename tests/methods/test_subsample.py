@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.methods.problem import data_of
+from dcsvm_dask.methods.run_data import data_of
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from dcsvm_dask.storage.dataset_sample import SampledDataSet

@@ -7,13 +7,9 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.methods.doubtful import always, codes_by_sign
 from dcsvm_dask.methods.isolated import isolation
-from dcsvm_dask.methods.problem import (
-    Problem,
-    chunks_in_data_order,
-    data_of,
-    read_problem,
-    shared_out,
-)
+from dcsvm_dask.methods.problem import Problem, chunks_in_data_order, read_problem
+from dcsvm_dask.methods.repeats import shared_out
+from dcsvm_dask.methods.run_data import data_of
 from dcsvm_dask.storage.dataset_sample import SampledDataSet
 from dcsvm_dask.storage.model import write_model
 from dcsvm_dask.storage.node import Attempt, Record

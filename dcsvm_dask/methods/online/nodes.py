@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dcsvm_dask.methods.isolated import isolation
-from dcsvm_dask.methods.problem import read_problem, shared_out
+from dcsvm_dask.methods.problem import read_problem
 from dcsvm_dask.methods.progress import advance_reporter, fallen
+from dcsvm_dask.methods.repeats import shared_out
 from dcsvm_dask.methods.resources import threads
 from dcsvm_dask.methods.settings import Settings
 from dcsvm_dask.solvers import solve_online

@@ -15,13 +15,9 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import RunError
 from dcsvm_dask.kernels import Kernel, Rows, stored_like
 from dcsvm_dask.methods.block_table import read_table
-from dcsvm_dask.methods.problem import (
-    ARRANGE,
-    Problem,
-    data_of,
-    read_problem,
-    representatives,
-)
+from dcsvm_dask.methods.problem import ARRANGE, Problem, read_problem
+from dcsvm_dask.methods.repeats import representatives
+from dcsvm_dask.methods.run_data import data_of
 from dcsvm_dask.models.grid import Machines
 from dcsvm_dask.models.schemes import scheme_for
 from dcsvm_dask.models.weighted_sample import sample_of, weighted_sample, weights_of_sample

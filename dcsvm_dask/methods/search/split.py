@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from dcsvm_dask.kernels import stored_like
 from dcsvm_dask.methods.block_table import read_table
 from dcsvm_dask.methods.partition import read_rule
-from dcsvm_dask.methods.problem import ARRANGE, Problem, data_of, read_problem, representatives
+from dcsvm_dask.methods.problem import ARRANGE, Problem, read_problem
+from dcsvm_dask.methods.repeats import representatives
+from dcsvm_dask.methods.run_data import data_of
 from dcsvm_dask.methods.search.held_out import PART_ROWS, codes_and_targets
 from dcsvm_dask.random_streams import FOLDS, generator
 from dcsvm_dask.storage.dataset import DataSet

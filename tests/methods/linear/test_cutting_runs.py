@@ -12,7 +12,7 @@ import pytest
 
 from dcsvm_dask import api
 from dcsvm_dask.errors import DcsvmError, DcsvmWarning, InputError
-from dcsvm_dask.methods import problem
+from dcsvm_dask.methods import problem, run_data
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.solvers import solve_cutting, solve_linear_dual
 from dcsvm_dask.tasks import Classification
@@ -250,7 +250,7 @@ def test_rows_that_change_during_a_run_are_found(
     content[len(content) // 2] ^= 1
     key.write_bytes(bytes(content))
     # As another process, which has read nothing yet.
-    problem._cached_rows.cache_clear()
+    run_data.cached_rows.cache_clear()
     problem._read_problem.cache_clear()
     # What the run has committed stays; it goes on once the rows are there again.
     with pytest.raises(DcsvmError, match=r"damaged|checksum|changed"):

@@ -12,17 +12,11 @@ from dcsvm_dask.methods.dcsvm.classes.blocks import read_start
 from dcsvm_dask.methods.dcsvm.whole_problem import start_blocks
 from dcsvm_dask.methods.isolated import isolation
 from dcsvm_dask.methods.machines import AnyMachine, task_of_machine
-from dcsvm_dask.methods.problem import (
-    ARRANGE,
-    Problem,
-    chunks_in_data_order,
-    data_of,
-    decided,
-    read_problem,
-    spread,
-)
+from dcsvm_dask.methods.problem import ARRANGE, Problem, chunks_in_data_order, decided, read_problem
 from dcsvm_dask.methods.progress import violation_reporter
+from dcsvm_dask.methods.repeats import spread
 from dcsvm_dask.methods.resources import threads
+from dcsvm_dask.methods.run_data import data_of
 from dcsvm_dask.methods.solved import SolvedBlocks, SolvedRecord
 from dcsvm_dask.solvers import Machine, Output, Solution, solve_nu, solve_whole
 from dcsvm_dask.storage.model import write_model
