@@ -6,12 +6,13 @@ Python code in between, and threads that wait look again and again, also at whet
 
 from __future__ import annotations
 
-import _thread
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, TypeVar
+
+from dcsvm_dask.kernels.helpers import Ending, Helpers
 
 Item = TypeVar("Item")
 WAITING = 0.0005
@@ -30,13 +31,13 @@ def current() -> Team | None:
 
 
 @contextmanager
-def working_for(given_up: threading.Event) -> Iterator[None]:
-    """Let `end_if_given_up` look at an event, in this thread."""
-    before, _here.given_up = getattr(_here, "given_up", None), given_up
+def working_for(ending: Ending) -> Iterator[None]:
+    """Let `end_if_given_up` look at how a call ends, in this thread."""
+    before, _here.ending = getattr(_here, "ending", None), ending
     try:
         yield
     finally:
-        _here.given_up = before
+        _here.ending = before
 
 
 def end_if_given_up() -> None:
@@ -44,8 +45,8 @@ def end_if_given_up() -> None:
 
     Long work calls it now and then, so that an interrupt need not wait for the other threads.
     """
-    team, given_up = current(), getattr(_here, "given_up", None)
-    if (team is not None and team.is_over) or (given_up is not None and given_up.is_set()):
+    team, ending = current(), getattr(_here, "ending", None)
+    if (team is not None and team.is_over) or (ending is not None and ending.is_given_up):
         raise Ended
 
 
@@ -75,25 +76,14 @@ def for_each_large(
         return
     team, job = Team(threads), Job(work, iter(items), most)
     team.jobs.append(job)
-    ends: list[threading.Lock] = []
-
-    def help_out(end: threading.Lock) -> None:
-        with suppress(BaseException):  # what is raised is kept by its job
-            team.serve(job)
-        end.release()
-
+    helpers = Helpers()
     try:
         for _ in range(threads - 1):
-            end = threading.Lock()
-            end.acquire()
-            # An executor's own locks, and those of threading, can stay locked after an interrupt.
-            _thread.start_new_thread(help_out, (end,))
-            ends.append(end)  # after an interrupt just before, nobody waits for that thread
+            helpers.start(lambda: team.serve(job))
         team.serve(job)
     finally:
         job.is_open, team.is_over = False, True
-        for end in ends:
-            end.acquire()
+        helpers.wait()
     if job.error is not None:
         raise job.error
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import Executor, ThreadPoolExecutor, wait
-from contextlib import nullcontext
 from time import perf_counter
 from typing import TypeVar, cast
 
+from dcsvm_dask.kernels.helpers import Ending, Helpers
 from dcsvm_dask.kernels.team import current, working_for
 
 Item = TypeVar("Item")
@@ -20,7 +19,6 @@ def for_each(
     threads: int,
     *,
     after: float = 0.0,
-    pool: Executor | None = None,
 ) -> None:
     """Call `work` on every item, on so many threads; what it raises is raised here.
 
@@ -31,8 +29,6 @@ def for_each(
     after : float, default 0.0
         Seconds after which other threads than this one join in, looked at between two items. Many
         pieces that take less than that together are done sooner by one.
-    pool : Executor, optional
-        One of `threads` - 1 threads, which stay; by default threads are started and ended.
     """
     items, nothing = list(items), object()
     left, threads = iter(items), min(threads, len(items))
@@ -48,33 +44,32 @@ def for_each(
                 break
         else:
             return
-    turn, over, given_up = threading.Lock(), threading.Event(), threading.Event()
+    turn, ending = threading.Lock(), Ending()
 
     def take_part() -> None:
         try:
-            while not over.is_set():
+            while not ending.is_over:
                 with turn:
                     item = next(left, nothing)
                 if item is nothing:
                     return
                 work(cast("Item", item))
         finally:
-            over.set()  # nothing is left, or it has failed
+            ending.is_over = True
 
     def help_out() -> None:
-        with working_for(given_up):
+        with working_for(ending):
             take_part()
 
-    with ThreadPoolExecutor(threads - 1) if pool is None else nullcontext(pool) as helpers:
-        others = [helpers.submit(help_out) for _ in range(threads - 1)]
-        try:
-            take_part()
-            wait([other for other in others if not other.cancel()])
-        except BaseException:  # as an interrupt: what the others find is not looked at any more
-            over.set()
-            given_up.set()
-            wait([other for other in others if not other.cancel()])
-            raise
-    for other in others:
-        if not other.cancelled():
-            other.result()
+    helpers = Helpers()
+    try:
+        for _ in range(threads - 1):
+            helpers.start(help_out)
+        take_part()
+        helpers.wait()
+    except BaseException:  # as an interrupt: what the others find is not looked at any more
+        ending.is_over = ending.is_given_up = True
+        helpers.wait()
+        raise
+    if helpers.error is not None:
+        raise helpers.error

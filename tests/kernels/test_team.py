@@ -78,14 +78,14 @@ def test_what_is_raised_within_comes_out_of_the_call_it_was_in(threads: int, whe
     assert 3 in caught
 
 
-def interrupted(work: Callable[[int], None], items: int, threads: int, after: float) -> float:
+def interrupted(call: Callable[[], object], after: float) -> float:
     """Interrupt the main thread; return the seconds that the call takes to end then."""
     gc.disable()  # an interrupt in one of its callbacks, as Hypothesis has one, would be lost
     signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, after)
     begun = time.monotonic()
     try:
-        for_each_large(work, range(items), threads, threads)
+        call()
     except KeyboardInterrupt:
         return time.monotonic() - begun - after
     finally:
@@ -113,19 +113,29 @@ def test_an_interrupt_ends_what_others_are_at() -> None:
             ended.append(error)
             raise
 
-    assert interrupted(outer, 2, 2, 0.2) < 5.0
+    assert interrupted(lambda: for_each_large(outer, range(2), 2, 2), 0.2) < 5.0
     (error,) = ended
     assert isinstance(error, Ended | KeyboardInterrupt)
 
 
-def test_interrupts_at_any_moment_end_it() -> None:
+def in_a_team() -> None:
     def outer(_: int) -> None:
         for _ in range(1000):
             for_each(abs, range(3), 1)
 
+    for_each_large(outer, range(10_000), 3, 3)
+
+
+def one_after_the_other() -> None:
+    while True:
+        for_each(abs, range(5), 3)
+
+
+@pytest.mark.parametrize("call", [in_a_team, one_after_the_other])
+def test_interrupts_at_any_moment_end_it(call: Callable[[], None]) -> None:
     try:
         for number in range(60):
-            assert interrupted(outer, 10_000, 3, 0.01 + 0.0007 * number) < 10.0
+            assert interrupted(call, 0.01 + 0.0007 * number) < 10.0
     finally:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
     assert current() is None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -20,23 +19,6 @@ def test_each_is_done_once(threads: int, after: float, count: int) -> None:
     done: list[int] = []
     for_each(done.append, range(count), threads, after=after)
     assert sorted(done) == list(range(count))
-
-
-def test_the_threads_of_a_pool_stay() -> None:
-    here = threading.get_ident()
-    seen: set[int] = set()
-
-    def work(_: int) -> None:
-        seen.add(threading.get_ident())
-        time.sleep(0.01)
-
-    with ThreadPoolExecutor(1) as pool:
-        for _ in range(5):
-            for_each(work, range(4), 2, pool=pool)
-            with pytest.raises(ZeroDivisionError):
-                for_each(lambda item: 1 / item, [1, 0], 2, pool=pool)
-    assert here in seen
-    assert len(seen) == 2
 
 
 def test_others_join_in_when_it_takes_longer() -> None:

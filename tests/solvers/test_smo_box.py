@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 from scipy.optimize import minimize
 
 from dcsvm_dask.errors import InputError
+from dcsvm_dask.kernels.helpers import Ending
 from dcsvm_dask.kernels.team import Ended, working_for
 from tests.svc import duality_gap, solve_smo, violation_box
 
@@ -154,9 +154,7 @@ def test_an_interruption_comes_through(blobs: Callable[..., Any]) -> None:
 
 def test_it_ends_where_nobody_waits_for_it(blobs: Callable[..., Any]) -> None:
     K, y = blobs(300, seed=7)
-    given_up = threading.Event()
-    given_up.set()
-    with working_for(given_up), pytest.raises(Ended):
+    with working_for(Ending(is_given_up=True)), pytest.raises(Ended):
         solve_smo(K, y, 10.0, tol=1e-9)
 
 

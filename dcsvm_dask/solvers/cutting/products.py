@@ -6,7 +6,6 @@ Sums are made by parts, whose number is fixed by the rows so that threads do not
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -49,8 +48,6 @@ class Products:
         self._parts = list(pairwise(n * part // max(1, parts) for part in range(parts + 1)))
         values = X.nnz if is_sparse(X) else n * d
         self._threads = threads if values >= _WORTH else 1
-        # Kept between the passes, since starting a thread takes as long as some of them.
-        self._pool = ThreadPoolExecutor(self._threads - 1) if self._threads > 1 else None
 
     def outputs(self, w: Vector, out: Vector | None = None, rows: Span | None = None) -> Vector:
         """Return w'x of each row, shape (n,), or write that of some rows to `out`.
@@ -139,7 +136,7 @@ class Products:
 
     def _side_by_side(self, work: Callable[[int, Span], object]) -> None:
         items = list(enumerate(self._parts))
-        for_each(lambda one: work(*one), items, self._threads, pool=self._pool)
+        for_each(lambda one: work(*one), items, self._threads)
 
 
 _NONE = Events(0.0, 0.0, 0.0, *np.zeros((3, 0)))
