@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
 from typing import Any
 
 from dcsvm_dask.errors import InputError
@@ -18,7 +17,7 @@ LEAST_ROWS_OF_RUN = 65_536
 
 def given_run_parameters(estimator: Any) -> list[str]:
     """Return which parameters of an estimator ask for a run."""
-    return [name for name in RUN_PARAMETERS if _is_given(getattr(estimator, name))]
+    return [name for name in RUN_PARAMETERS if _is_given(name, getattr(estimator, name))]
 
 
 def trains_run(estimator: Any, n: int = 0, *, by_size: bool = False) -> bool:
@@ -55,6 +54,9 @@ def trains_run(estimator: Any, n: int = 0, *, by_size: bool = False) -> bool:
     return bool(asked) or (by_size and not in_memory and n >= LEAST_ROWS_OF_RUN)
 
 
-def _is_given(value: Any) -> bool:
-    nothing = isinstance(value, str | bytes | numbers.Number | Sequence) and not value
-    return value is not None and not nothing
+def _is_given(name: str, value: Any) -> bool:
+    """Return whether a value asks for a run: one that is not possible does, to be refused."""
+    if name == "stop_at" and isinstance(value, numbers.Number):
+        return bool(value)
+    is_empty = name == "callbacks" and isinstance(value, list | tuple) and not value
+    return value is not None and not is_empty

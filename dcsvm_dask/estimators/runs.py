@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from dcsvm_dask import api
 from dcsvm_dask.api.ingesting import data_for_run, data_place
 from dcsvm_dask.api.or_resuming import differences, in_words
 from dcsvm_dask.api.warned import narrow_left_to_caller
+from dcsvm_dask.checks import check
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import checking, given_rows
 from dcsvm_dask.estimators.fit_tasks import FitTasks
@@ -221,6 +223,9 @@ def trained(
     task = words.get("task", "classification")
     taken = {"weights": weights, "task": task, "scale": "none"}
     source = ArraySource(X, y, feature_names=feature_names)
+    is_path = isinstance(place, os.PathLike | Location)
+    named = place is None or is_path or (isinstance(place, str) and place.strip() != "")
+    check(named, "run", place, "the path or URL of a folder, or None")
     if callbacks is not None and not isinstance(callbacks, list | tuple):
         raise InputError(f"callbacks is {callbacks!r:.80}; give a list of dcsvm_dask.Callback.")
     workers = 0 if client is None else None

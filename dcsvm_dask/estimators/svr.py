@@ -63,7 +63,7 @@ class DCSVR(TaskRegressor):
     stop_at : int, default 0
         The level of DC-SVM's tree whose early model is taken; 0: the exact model.
     time_budget : float, optional
-        Seconds after which the lowest level that is solved is the model.
+        Seconds, above 0, after which the lowest level that is solved is the model.
     run : str or path, optional
         A folder for the run, which is kept: `fit` goes on with what is there, `from_run` reads it.
         Its data lie beside it, as ``RUN.data.zarr``.

@@ -17,7 +17,7 @@ from dcsvm_dask.masking import masked
 from dcsvm_dask.methods.choice import Choice
 from dcsvm_dask.methods.predict import Decided, decide_given, decide_stored
 from dcsvm_dask.numbers import counted
-from dcsvm_dask.readers.columns import match_names
+from dcsvm_dask.readers.columns import LABEL_NAMES, match_names
 from dcsvm_dask.readers.frames import memory_source
 from dcsvm_dask.readers.lines import by_line
 from dcsvm_dask.readers.open import find_format, later_encoding, open_source
@@ -165,7 +165,7 @@ class SentRows:
             if self._labelled:
                 if labels is None:
                     raise InputError(
-                        f"{self.name}: has no labels to compare predictions with" + self._absent()
+                        f"{self.name}: has no labels to compare predictions with{self._absent()}"
                     )
                 with by_line(self._source):
                     y = self._prepared.y(labels, self.name, seen, is_text=is_text)
@@ -204,9 +204,17 @@ class SentRows:
         return [f"{self.name}: {doubt}" for doubt in found if doubt is not None]
 
     def _absent(self) -> str:
-        """Return the name of the missing label column, where labels are found by name."""
-        name = self._prepared.expected().label
-        return "" if name is None or self._source.feature_names is None else f": no column {name!r}"
+        """Return which label column is missing, where it is found by name, and what to do."""
+        expected, found = self._prepared.expected(), ""
+        if self._source.feature_names is not None and expected.label is not None:
+            found = f": no column {expected.label!r}"
+        elif self._source.feature_names is not None and expected.names is not None:
+            found = f": no column is called {', '.join(LABEL_NAMES[:-1])} or {LABEL_NAMES[-1]}"
+        signs = " +1 (like the training rows) or -1" if self._prepared.one_class else ""
+        return (
+            f"{found}; add labels{signs}, or predict without them: dcsvm predict (in Python "
+            "run.predict)"
+        )
 
     def _cut(self, rows: Rows, y: NDArray[Any] | None) -> Iterator[Batch]:
         n = rows.shape[0]

@@ -14,12 +14,14 @@ from sklearn.svm import SVC
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import (
     DCSVC,
+    DCSVR,
     BudgetedSVC,
     CascadeSVC,
     DCNuSVC,
     DCSVMSearchCV,
     LinearDCSVC,
 )
+from dcsvm_dask.estimators.run_parameters import given_run_parameters
 
 
 @pytest.fixture
@@ -105,6 +107,13 @@ PAIR = np.array([1, 2])
         (DCSVC, "cache_size", 1e308, "give MB"),
         (DCSVC, "callbacks", PAIR, "give a list of dcsvm_dask.Callback"),
         (DCSVC, "client", PAIR, "must be a distributed.Client, got"),
+        (DCSVC, "client", "", "must be a distributed.Client, got ''"),
+        (DCSVC, "callbacks", {}, "give a list of dcsvm_dask.Callback"),
+        (DCSVC, "stop_at", "", "must be a whole number, got ''"),
+        (DCSVC, "run", "", "must be the path or URL of a folder, or None, got ''"),
+        (DCSVR, "run", 0, "must be the path or URL of a folder, or None, got 0"),
+        (DCSVC, "time_budget", 0, "must be a positive number of seconds, got 0"),
+        (DCNuSVC, "time_budget", False, "must be a positive number of seconds, got False"),
         (LinearDCSVC, "loss", PAIR, "give one of"),
     ],
     ids=str,
@@ -114,7 +123,12 @@ def test_a_parameter_of_another_type_is_refused_by_name(
 ) -> None:
     with pytest.raises(InputError, match=what_to_do) as refusal:
         kind(**{name: value}).fit(*noise)
-    assert str(refusal.value).startswith(name)
+    assert str(refusal.value).replace("-", "_").startswith(name)
+
+
+def test_no_callbacks_and_the_exact_level_ask_for_no_run() -> None:
+    for name, value in (("callbacks", []), ("callbacks", ()), ("stop_at", None), ("stop_at", 0)):
+        assert not given_run_parameters(DCSVC(**{name: value}))
 
 
 @pytest.mark.parametrize("kind", [DCSVC, LinearDCSVC])

@@ -258,6 +258,26 @@ def test_commands(made: Made, tmp_path: Path) -> None:
     assert exported.exit_code == 0, exported.output
 
 
+def test_rows_without_labels_are_not_evaluated(made: Made, tmp_path: Path) -> None:
+    remedy = (
+        r"add labels \+1 \(like the training rows\) or -1, or predict without them: dcsvm predict "
+        r"\(in Python run.predict\)"
+    )
+    np.savetxt(tmp_path / "rows.csv", made.test, delimiter=",", fmt="%.9g")
+    for data in (tmp_path / "rows.csv", made.test):
+        with pytest.raises(InputError, match=f"no labels to compare predictions with; {remedy}"):
+            made.run.evaluate(data, execution=HERE)
+
+
+def test_rows_without_a_column_of_labels_are_not_evaluated(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(np.random.default_rng(0).random((40, 2)), columns=["a", "b"])
+    run = api.train(frame, tmp_path / "run", label="none", task="one-class", **HOW)
+    with pytest.raises(InputError, match="no column is called label, target, class or y; add lab"):
+        run.evaluate(frame, execution=HERE)
+    assert run.evaluate(frame.assign(y=1), execution=HERE)["n_rows"] == 40
+
+
 def test_a_pipeline_file_has_the_task(made: Made, tmp_path: Path) -> None:
     np.savez(tmp_path / "rows.npz", X_train=made.X, X_test=made.test, y_test=made.signs)
     (tmp_path / "p.toml").write_text(
