@@ -118,3 +118,32 @@ def test_verbose_prints_progress(problem: Problem, capsys: pytest.CaptureFixture
         assert ("SVM 3:" in printed) == ("multi_class" not in how)
         LinearDCSVC(C=0.01, **how).fit(X, y)
         assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("scale", [1e-10, 1e-13, 1e-30])
+def test_tiny_values_are_solved_where_the_objective_does_not_show_it(scale: float) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((60, 3)), rng.integers(0, 2, 60)
+    how: Any = {"fit_intercept": False, "tol": 1e-8, "max_iter": 100}
+    dual = LinearSVC(dual=True, random_state=0, **how).fit(scale * X, y)
+    for rows in (scale * X, sparse.csr_array(scale * X)):
+        ours = LinearDCSVC(dual=False, **how).fit(rows, y)
+        np.testing.assert_allclose(ours.coef_, dual.coef_, rtol=1e-5)
+        assert (ours.violation_ <= 1e-8).all()
+
+
+def test_a_cost_that_overflows_is_refused_or_solved() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 3))
+    y, targets = (X[:, 0] > 0).astype(int), X[:, 0] + 0.1 * rng.standard_normal(60)
+    why = "C times the weights is so large that squares of the gradient overflow"
+    svr: Any = {"loss": "squared_epsilon_insensitive", "dual": False}
+    with np.errstate(over="raise"):
+        for C in (1e160, 1e300):
+            with pytest.raises(InputError, match=why):
+                LinearDCSVC(C=C).fit(X, y)
+            with pytest.raises(InputError, match=why):
+                LinearDCSVR(C=C, **svr).fit(X, targets)
+            with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+                assert LinearDCSVC(C=C, dual=True, max_iter=200).fit(X, y).score(X, y) == 1.0
+        assert LinearDCSVC(C=1e150).fit(X, y).score(X, y) == 1.0

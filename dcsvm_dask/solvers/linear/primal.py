@@ -102,12 +102,17 @@ class _Newton:
         self._gradient = self._derive()
         if not np.isfinite(self._gradient).all():
             raise InputError("X holds a value that is not finite: give finite numbers.")
+        if not np.isfinite(_size(self._gradient)):
+            raise InputError(
+                "C times the weights is so large that squares of the gradient overflow float64: "
+                "give a smaller C, or solve the dual problem (dual=True)."
+            )
 
     def solve(
         self, tol: float, max_iter: int, callback: Callable[[int, float], object] | None
     ) -> LinearSolution:
         """Take steps until the gradient is small at outputs from scratch."""
-        first = float(np.linalg.norm(self._gradient))
+        first = _size(self._gradient)
         history: list[tuple[float, float]] = []
         violation, fresh, moves = self._relative(first), True, True
         while violation > tol or not fresh:
@@ -138,7 +143,7 @@ class _Newton:
         )
 
     def _relative(self, first: float) -> float:
-        return float(np.linalg.norm(self._gradient)) / first if first > 0.0 else 0.0
+        return _size(self._gradient) / first if first > 0.0 else 0.0
 
     def _primal(self) -> float:
         return 0.5 * float(self._w @ self._w) + self._lost
@@ -151,16 +156,20 @@ class _Newton:
         return np.asarray(self._w - total)
 
     def _step(self, residual: float) -> bool:
-        """Take a step; returns whether the objective fell."""
+        """Take a step; returns whether the objective fell.
+
+        Where values of X are tiny it falls by less than its rounding: then the gradient tells.
+        """
         direction = -self._solved(residual)
         along = np.empty_like(self._f)
         outputs(self._rows, 0, len(self._f), self._constant, direction, along)
-        before = self._primal()
+        before, slope_before = self._primal(), _size(self._gradient)
         t = self._search(direction, along)
         w, f = self._w, self._f
         self._w, self._f = w + t * direction, f + t * along
         self._gradient = self._derive()
-        if self._primal() < before:
+        after = self._primal()
+        if after < before or (after == before and _size(self._gradient) < slope_before):
             return True
         self._w, self._f = w, f
         self._gradient = self._derive()
@@ -222,6 +231,12 @@ class _Newton:
                 break
             direction = toward + (size / before) * direction
         return solution
+
+
+def _size(gradient: Vector) -> float:
+    """Return the norm of a gradient; infinite where its squares overflow."""
+    with np.errstate(over="ignore"):
+        return float(np.linalg.norm(gradient))
 
 
 def _factorised(H: NDArray[np.float64], gradient: Vector) -> Vector:
