@@ -155,6 +155,21 @@ def test_categories_that_are_quantities(form: str, tmp_path: Path) -> None:
     assert warned(tmp_path, {"a": few}, one_hot="auto") == []
 
 
+@pytest.mark.parametrize("form", ["{}/{:02d}", "{}–{:02d}", "{}/20{:02d}"])
+@pytest.mark.parametrize("several", [3, 14])
+def test_categories_that_are_school_years(several: int, form: str, tmp_path: Path) -> None:
+    cells = [form.format(2010 + k % several, 11 + k % several) for k in range(N)]
+    (said,) = warned(tmp_path, {"a": cells}, one_hot="auto")
+    assert said == (
+        f"the categories of the column 'a', such as {cells[0]!r}, are years, of which no order is "
+        "learned, and later years are none of them; write the year that each begins in, such as "
+        "2010, where their order matters"
+    )
+    assert warned(tmp_path, {"a": cells}, one_hot=["a"]) == []
+    others = [form.format(2010 + k % several, 17 + k % several) for k in range(N)]
+    assert not any("are years" in one for one in warned(tmp_path, {"a": others}, one_hot="auto"))
+
+
 def test_one_value_that_makes_all_others_equal(tmp_path: Path) -> None:
     values = RNG.normal(size=N)
     values[9] = -1e9

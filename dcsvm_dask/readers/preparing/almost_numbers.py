@@ -26,6 +26,7 @@ _UNUSUAL = {
     re.compile(r"'[+-]?[\d.]+[dD][+-]?\d+'"): "the exponent with E, such as 1E+02 for 1D+02",
 }
 """Forms of numbers that are not read, and what to write instead."""
+_FORTRAN = re.compile(r"[+-]?\d*\.\d*[dD][+-]?\d+")
 _EITHER_MARK = re.compile(r"[+-]?[\d.,]+")
 _DECIMAL = re.compile(r"[+-]?\d*\.\d+")
 
@@ -111,7 +112,12 @@ def _not_a_number(
 
 
 def _has_decimals(facts: ColumnFacts) -> bool:
-    """Return whether most words of a column are decimals, whatever word most of its cells have."""
+    """Return whether most words of a column are decimals, whatever word most of its cells have.
+
+    So are words with an exponent of Fortran, where all are of that form.
+    """
+    if all(map(_FORTRAN.fullmatch, facts.words)):
+        return True
     decimals = sum(map(bool, map(_DECIMAL.fullmatch, facts.words)))
     return decimals >= MANY_DECIMALS and decimals >= 0.8 * len(facts.words)
 

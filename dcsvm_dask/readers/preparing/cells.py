@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 MINUS = "\u2212"
 """The minus of typesetting, which spreadsheets and web pages write before negative numbers."""
+INFINITY = "\u221e"
+"""What stands for infinity."""
 SHEET_ERRORS = ("#N/A", "#NA", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")
 """What spreadsheets write for a cell without a value."""
 MISSING_WORDS = (
@@ -102,8 +104,12 @@ def hint_for_words(
         Empty where no cell is a word.
     """
     own = [word for word in words if len(word) < LONG_WORD and not any(map(str.isdigit, word))]
+    infinite = [word for word in own if INFINITY in word]
+    own = [word for word in own if word not in infinite]
     if not own:
-        return ""
+        policy = " and give --missing median, indicator or drop" if refuses else ""
+        hint = f"; features are finite: write a large number, or leave the cell empty{policy}"
+        return hint if infinite else ""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(
         [*filter(None, empty_words(chosen)), *own[:WORDS_SHOWN]]

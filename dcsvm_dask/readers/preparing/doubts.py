@@ -29,6 +29,8 @@ NA_SHARE = 0.05
 _QUANTITY = re.compile(r"[<>~]?\s?[+-]?\d+([.,]\d+)?(\s?/\s?\d+|\s?[^\W\d_]{1,5}[²³]?)")
 """Numbers with a unit, and fractions."""
 _WHOLE = re.compile(r"[+-]?\d+([.,]\d+)?")
+_YEARS = re.compile(r"(\d{4})[/\u2013-](\d\d|\d{4})")
+"""School years and others that begin within a year, such as 2019/20."""
 LEAST_QUANTITIES = 8
 """Different ones from which on these are hardly categories."""
 SHOWN = 3
@@ -91,7 +93,7 @@ def doubts(
         for encoder in encoders
         for text in (
             _alike(encoder),
-            _of_units(encoder, known[encoder.name]),
+            _of_years(encoder, known[encoder.name]) or _of_units(encoder, known[encoder.name]),
             _of_dates(encoder, known[encoder.name]),
             _of_na(encoder, na),
             _of_dashes(encoder),
@@ -157,6 +159,21 @@ def _of_units(encoder: Encoder, facts: ColumnFacts) -> str | None:
         f"the categories of the column {encoder.name!r}, such as {with_unit[0]!r}, are "
         f"{len(words):,} numbers with units or fractions, of which no order is learned; write them "
         "as plain numbers of one unit where they are quantities"
+    )
+
+
+def _of_years(encoder: Encoder, facts: ColumnFacts) -> str | None:
+    """Return that categories are years; None where they are not, or are to be categories."""
+    found = [_YEARS.fullmatch(word) for word in encoder.words]
+    if encoder.kind != ONE_HOT or facts.as_words or not found or None in found:
+        return None
+    ends = [(int(one[1]) + 1, one[2]) for one in found if one is not None]
+    if not all(str(year).endswith(end) for year, end in ends):
+        return None
+    return (
+        f"the categories of the column {encoder.name!r}, such as {encoder.words[0]!r}, are "
+        "years, of which no order is learned, and later years are none of them; write the year "
+        f"that each begins in, such as {encoder.words[0][:4]}, where their order matters"
     )
 
 

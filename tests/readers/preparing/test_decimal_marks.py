@@ -112,6 +112,17 @@ def test_other_forms_of_numbers(odd: str, instead: str, tmp_path: Path) -> None:
     assert f"not a number: {odd!r}; write {instead}, or where such cells are categories" in found
 
 
+@pytest.mark.parametrize("one_hot", [(), "auto"])
+def test_a_column_of_fortrans_numbers(one_hot: Any, tmp_path: Path) -> None:
+    few = ["0.93D+02", "-.5d-01", "1.D0", "0.93D+02"]
+    found = refused(tmp_path / "t.csv", few, one_hot=one_hot)
+    assert (
+        "line 2: column 1 ('price') is not a number: '0.93D+02'; write the exponent with " in found
+    )
+    how: dict[str, Any] = {"label": "sold", "one_hot": ["price"]}
+    assert api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", **how).n_features == 3
+
+
 @pytest.mark.parametrize("odd", ["k.A.", "11,06 %"])
 def test_decimal_commas_beside_a_word_or_with_a_sign(odd: str, tmp_path: Path) -> None:
     prices = [f"{k},{k} %" if "%" in odd else f"{k},{k}" for k in range(1, 9)]
