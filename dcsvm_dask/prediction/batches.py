@@ -23,6 +23,7 @@ from dcsvm_dask.readers.lines import by_line
 from dcsvm_dask.readers.open import find_format, later_encoding, open_source
 from dcsvm_dask.readers.outside import OutsideCounts
 from dcsvm_dask.readers.preparing.cell_counts import CellCounts
+from dcsvm_dask.readers.preparing.later_flags import flags_doubts
 from dcsvm_dask.readers.preparing.totals import totals_doubt
 from dcsvm_dask.readers.source import ARCHIVES, Source, is_delimited, parts_to_fill, round_block
 from dcsvm_dask.readers.svmlight import SvmlightSource
@@ -199,8 +200,10 @@ class SentRows:
 
     @property
     def doubts(self) -> list[str]:
-        """What is doubtful, after reading: totals in the last row, commas, shares of 1."""
+        """What is doubtful, after reading: totals in the last row, commas, shares, yes and no."""
         found = [totals_doubt(self._source), *getattr(self._source, "later_doubts", ())]
+        flags, ranges = getattr(self._source, "flags", ()), self._prepared.ranges
+        found += flags_doubts(flags, self._prepared.feature_names, ranges)
         return [f"{self.name}: {doubt}" for doubt in found if doubt is not None]
 
     def _absent(self) -> str:

@@ -52,6 +52,8 @@ class FrameSource:
     Attributes
     ----------
     frame : pandas.DataFrame or polars.DataFrame
+    flags : list of int
+        Features that are columns of yes and no.
     """
 
     parses = False
@@ -83,6 +85,8 @@ class FrameSource:
         self._features = [columns[k] for k in layout.features]
         for column in self._features:
             self._check(column)
+        kinds = (str(frame[column].dtype).lower() for column in self._features)
+        self.flags = [k for k, kind in enumerate(kinds) if kind.startswith("bool")]
         self._y = None if y is None else np.asarray(y)
         if self._y is not None:
             check_labels(self._y.shape, self._n, name)

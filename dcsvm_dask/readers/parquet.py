@@ -45,6 +45,11 @@ class ParquetSource:
         Whether to read labels, where there are any.
     drop : sequence of str
         Names of columns to leave out.
+
+    Attributes
+    ----------
+    flags : list of int
+        Features that are columns of yes and no.
     """
 
     parses = False
@@ -66,8 +71,10 @@ class ParquetSource:
             layout = column_layout(
                 path, len(names), names, label=label, expected=expected, drop=drop
             )
-            for k in layout.features:
-                self._check(names[k], schema.field(k).type)
+            kinds = [schema.field(k).type for k in layout.features]
+            for k, kind in zip(layout.features, kinds, strict=True):
+                self._check(names[k], kind)
+            self.flags = [j for j, kind in enumerate(kinds) if str(kind) == "bool"]
             self._words: list[str] = []
             if labelled and layout.label is not None:
                 self._check_label(names[layout.label], schema.field(layout.label).type)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,37 @@ def test_flags_that_are_1_and_0_later(trained: Trained, tmp_path: Path) -> None:
     later = csv(tmp_path / "l.csv", FRAME.assign(f=2 * flag.astype(int)))
     with pytest.raises(InputError, match=r"line 2: column 4 \('f'\) is neither yes nor no: '2'"):
         run.predict(later)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "frame"])
+@pytest.mark.parametrize("prepared", [False, True])
+def test_yes_and_no_where_the_training_rows_have_numbers(
+    prepared: bool, kind: str, trained: Trained, tmp_path: Path
+) -> None:
+    frame = FRAME.assign(n=RNG.integers(6, 996, N), w=np.where(B > 1, "u", "v"), f=B > 1)
+    frame = frame if prepared else frame.drop(columns="w")
+    run = trained(frame, label="y", **({"one_hot": "auto"} if prepared else {}))
+
+    def warned(later: Any) -> list[str]:
+        source: Any = later
+        if kind == "csv":
+            source = csv(tmp_path / "l.csv", later)
+        elif kind == "parquet":
+            source = tmp_path / "l.parquet"
+            later.to_parquet(source)
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            run.predict(source)
+        return [str(one.message) for one in found]
+
+    (said,) = warned(frame.assign(n=B > 1))
+    low, high = frame["n"].min(), frame["n"].max()
+    assert said.endswith(
+        "the column 'n' holds yes and no, which are taken for 1 and 0, and the training rows have "
+        f"{low} to {high} there: compare it with the training table, and write numbers of its kind"
+    )
+    assert warned(frame) == []
+    assert warned(frame.assign(f=1 * (B > 1))) == []
 
 
 def test_numbers_that_are_words_in_parquet_later(trained: Trained, tmp_path: Path) -> None:

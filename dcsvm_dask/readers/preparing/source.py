@@ -29,6 +29,7 @@ from dcsvm_dask.readers.preparing.csv_tables import CsvTable
 from dcsvm_dask.readers.preparing.doubts import LaterCommas, LaterShares, NaCells, doubts
 from dcsvm_dask.readers.preparing.encoders import NUMBER, BadCellError
 from dcsvm_dask.readers.preparing.label_values import label_values
+from dcsvm_dask.readers.preparing.later_flags import LaterFlags
 from dcsvm_dask.readers.preparing.layout import layout_of, plain_columns
 from dcsvm_dask.readers.preparing.learning import encoder_of, refuse_unknown
 from dcsvm_dask.readers.preparing.preparation import ColumnPreparation
@@ -80,6 +81,8 @@ class PreparedSource:
         Of the rows that `blocks` has yielded.
     later_doubts : list of str
         Sentences about columns of later rows, after `blocks`.
+    flags : list of int
+        Features of later rows that are numbers, and whose cells are yes and no, after `blocks`.
     """
 
     parses = True
@@ -101,6 +104,7 @@ class PreparedSource:
         self.doubts: list[str] = []
         self.cells = CellCounts()
         self._is_later, self.later_doubts = expected is not None, list[str]()
+        self.flags: list[int] = []
         self.preparation = None if expected is None else expected.columns or plain_columns(expected)
         chosen = self._choices if self.preparation is None else self.preparation
         self._missing = empty_words(chosen.missing_words)
@@ -328,7 +332,7 @@ class PreparedSource:
         wanted = self._layout.features if self._choices.missing == "drop" else used
         labels = [] if self._label is None else [self._label]
         start, passed, self.cells, single = 0, 0, CellCounts(), True
-        looks = self._looks(made)
+        looks, flags = self._looks(made), LaterFlags(made.encoders)
         for found in self._batches([*wanted, *labels]):
             batch = self._tidied(found)
             columns, rows = batch[: len(wanted)], np.arange(start, start + len(batch[0]))
@@ -344,6 +348,8 @@ class PreparedSource:
                 values, is_fine = made.apply(parts, self.cells, single=single)
                 for look in looks:
                     look.update(parts)
+                if self._is_later:
+                    flags.update(parts)
             except BadCellError as error:
                 raise refused(self.table, error, int(rows[error.row]), learned=True) from error
             if not is_fine:
@@ -355,6 +361,7 @@ class PreparedSource:
             raise InputError(f"{self.name}: empty: it holds no rows")
         self.n_left_out = start - passed
         self.later_doubts = [doubt for look in looks for doubt in look.doubts()]
+        self.flags = sorted(flags.features)
 
     def _looks(self, made: ColumnPreparation) -> list[LaterCommas | LaterShares]:
         """Return what looks at later rows, which another program may have written."""
