@@ -29,6 +29,7 @@ from dcsvm_dask.readers.preparing.cells import (
     WHOLE,
     hint_for_dash,
     hint_for_sign,
+    hint_for_thousands,
     hint_for_words,
 )
 from dcsvm_dask.readers.preparing.encoders import hint_for_mark
@@ -225,7 +226,9 @@ class TableSource:
             problem += hint_for_words([word.strip()])
         problem += hint_for_dash(word.strip())
         if status == parse.NOT_A_NUMBER and self._is_later:
-            problem += hint_for_mark(repr(word.strip()), ".") or hint_for_sign(word.strip())
+            own = word.strip()
+            thousands = hint_for_thousands(own)
+            problem += thousands or hint_for_mark(repr(own), ".") or hint_for_sign(own)
         is_first = head.names is not None and at == head.skip_lines + 1
         if status == parse.NOT_A_NUMBER and is_first and not is_missing:
             problem += hint_for_units(word, f"line {at}")

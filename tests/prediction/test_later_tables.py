@@ -112,6 +112,30 @@ def test_yes_and_no_where_the_training_rows_have_numbers(
     assert warned(frame.assign(f=1 * (B > 1))) == []
 
 
+@pytest.mark.parametrize("separator", [",", ";"])
+@pytest.mark.parametrize(
+    ("word", "remedy"),
+    [
+        ("1,234", "1234, without separators of thousands, or 1.234 where the comma begins the dec"),
+        ("-1,234,567", "-1234567, without separators of thousands, and others alike"),
+        ("12,345.5", "12345.5, without separators of thousands, and others alike"),
+        ("1'234", "1234, without separators of thousands, and others alike"),
+        ("1 234", "1234, without separators of thousands, and others alike"),
+    ],
+)
+def test_thousands_far_down_in_a_later_table(
+    word: str, remedy: str, separator: str, trained: Trained, tmp_path: Path
+) -> None:
+    run = trained(csv(tmp_path / "t.csv"))
+    rows, path = 20_000, tmp_path / "l.csv"
+    cells = ["1.25"] * rows + [f'"{word}"' if separator in word else word]
+    lines = [f"{cell}{separator}0.5" for cell in cells]
+    path.write_text("\n".join([f"größe{separator}b", *lines]) + "\n", encoding="utf-8")
+    said = rf"line {rows + 2}: column 1 \('größe'\) is not a number: .*; write {remedy}"
+    with pytest.raises(InputError, match=said):
+        run.predict(path)
+
+
 def test_numbers_that_are_words_in_parquet_later(trained: Trained, tmp_path: Path) -> None:
     run = trained(csv(tmp_path / "t.csv"))
     wanted, path = run.decision_function(tmp_path / "t.csv"), tmp_path / "l.parquet"

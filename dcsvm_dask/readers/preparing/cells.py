@@ -303,6 +303,17 @@ def hint_for_sign(word: str) -> str:
     return "" if problem is None else f", but {problem}"
 
 
+def hint_for_thousands(word: str) -> str:
+    """Return how a cell is written whose thousands are separated; "" where none are."""
+    separators = _THOUSANDS["."][1]
+    if not re.fullmatch(rf"[+-]?[1-9]\d{{0,2}}({separators}\d{{3}})+(\.\d*)?", word):
+        return ""
+    hint = f"; write {re.sub(separators, '', word)}, without separators of thousands"
+    if re.fullmatch(r"[+-]?\d+,\d+", word):
+        hint += f", or {word.replace(',', '.')} where the comma begins the decimals"
+    return f"{hint}, and others alike"
+
+
 def with_sign(sign: str) -> str:
     """Return how numbers are written, by the sign that they have, or "" for none."""
     return f"with {sign}" if sign else "without a sign"
