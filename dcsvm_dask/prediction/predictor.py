@@ -65,6 +65,8 @@ class Predictor:
         ----------
         X : array, sparse matrix or data frame of shape (n, n_features), or str or path
             Rows in memory, a data set (its training part, or ``DATA.zarr/test``), or a raw file.
+            Those in Dask are brought into memory; ``X.map_blocks(run.predict, dtype=int,
+            drop_axis=1)`` predicts an array chunk by chunk.
         mode : {"exact", "early", "naive", "committee"}, optional
             See the class for the default.
         level : int, optional

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import io
+import pickle
 import shutil
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -36,6 +40,23 @@ def test_arrays_are_scaled_as_the_data_set_was(kept_run: Any, scale: str) -> Non
     assert by_array.tolist() == by_part.tolist()
     scaled = made.data.open_part("test").rows.read(0, 100)
     assert np.array_equal(made.run.scale(made.X_test), scaled)
+
+
+def test_rows_in_dask_are_predicted_chunk_by_chunk(kept_run: Any) -> None:
+    run = kept_run().run
+    X = kept_run().X_test
+    rows = da.from_array(X, chunks=(30, X.shape[1]))
+    found = rows.map_blocks(run.predict, dtype=run.predict(X).dtype, drop_axis=1)
+    assert found.numblocks == (4,)
+    np.testing.assert_array_equal(found.compute(scheduler="threads"), run.predict(X))
+    again = pickle.loads(pickle.dumps(run.predict))  # as workers get it
+    np.testing.assert_array_equal(again(rows), run.predict(X))
+    frame = pd.DataFrame(X, columns=[str(k) for k in range(X.shape[1])])
+    parts = dd.from_pandas(frame, npartitions=3)
+    values = parts.map_partitions(run.decision_function, meta=np.zeros(0))
+    np.testing.assert_array_equal(
+        values.compute(scheduler="threads"), run.decision_function(X, execution=HERE)
+    )
 
 
 def test_a_run_predicts_and_exports_after_its_data_set_is_gone(make_run: Any) -> None:
