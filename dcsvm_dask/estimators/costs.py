@@ -82,8 +82,11 @@ def penalties(
     C = cost_of(estimator.C, infinite=infinite)
     weights = weights_of(X, sample_weight)
     weigh_classes(estimator, codes, weights if counts_weights else None)
-    found = np.full(len(codes), C) if weights is None else C * weights
-    _check_classes(codes, found * estimator.class_weight_[codes])
+    found = _times(C, weights, len(codes))
+    with np.errstate(over="ignore"):
+        bounded = found * estimator.class_weight_[codes]
+    _check_finite(C, bounded)
+    _check_classes(codes, bounded)
     return found
 
 
@@ -177,13 +180,28 @@ def row_bounds(X: Rows, sample_weight: Any, C: float = 1.0) -> NDArray[np.float6
     Raises
     ------
     InputError
-        If no row has a weight above 0.
+        If no row has a weight above 0, or products with C overflow.
     """
     weights = weights_of(X, sample_weight)
-    found = np.full(X.shape[0], C) if weights is None else C * weights
+    found = _times(C, weights, X.shape[0])
+    _check_finite(C, found)
     if not (found > 0).any():
         raise InputError("No row has a weight above 0.")
     return np.asarray(found)
+
+
+def _times(C: float, weights: NDArray[np.float64] | None, n: int) -> NDArray[np.float64]:
+    """Return C times the weight of each of n rows."""
+    with np.errstate(over="ignore"):
+        return np.full(n, C) if weights is None else np.asarray(C * weights)
+
+
+def _check_finite(C: float, found: NDArray[np.float64]) -> None:
+    if not np.isfinite(found).all():
+        raise InputError(
+            f"C is {C:g}, and its products with the weights of rows and classes overflow: give a "
+            "smaller one."
+        )
 
 
 def _check_classes(codes: NDArray[np.int32], weight: NDArray[np.float64]) -> None:

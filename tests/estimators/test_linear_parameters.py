@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC, LinearSVR
 
 from dcsvm_dask.errors import InputError
-from dcsvm_dask.estimators import LinearDCSVC, LinearDCSVR
+from dcsvm_dask.estimators import DCSVC, DCSVR, LinearDCSVC, LinearDCSVR
 
 Problem = Callable[[str], Any]
 TIGHT: Any = {"tol": 1e-8, "max_iter": 10**6}
@@ -147,3 +147,24 @@ def test_a_cost_that_overflows_is_refused_or_solved() -> None:
             with pytest.warns(ConvergenceWarning, match="raise max_iter"):
                 assert LinearDCSVC(C=C, dual=True, max_iter=200).fit(X, y).score(X, y) == 1.0
         assert LinearDCSVC(C=1e150).fit(X, y).score(X, y) == 1.0
+
+
+@pytest.mark.parametrize(
+    "how", [{"dual": True}, {"dual": False}, {"penalty": "l1"}, {"multi_class": "crammer_singer"}]
+)
+def test_a_cost_whose_products_with_weights_overflow_is_refused(how: dict[str, Any]) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 3)), rng.integers(0, 2, 40)
+    why = r"C is 1e\+300, and its products with the weights of rows and classes overflow"
+    weights = np.full(40, 1e50)
+    with np.errstate(over="raise"):
+        with pytest.raises(InputError, match=why):
+            LinearDCSVC(C=1e300, class_weight={1: 1e100}, **how).fit(X, y)
+        with pytest.raises(InputError, match=why):
+            LinearDCSVC(C=1e300, **how).fit(X, y, weights)
+        with pytest.raises(InputError, match=why):
+            DCSVC(C=1e300, class_weight={1: 1e100}).fit(X, y)
+        with pytest.raises(InputError, match=why):
+            LinearDCSVR(C=1e300).fit(X, y, weights)
+        with pytest.raises(InputError, match=why):
+            DCSVR(C=1e300).fit(X, y, weights)
