@@ -165,7 +165,7 @@ def _numbers(column: Any) -> NDArray[Any]:
     import pyarrow as pa
 
     if column.null_count or pa.types.is_boolean(column.type) or pa.types.is_decimal(column.type):
-        column = column.cast(pa.float64())
+        column = column.cast(pa.float64(), safe=False)  # whole numbers beyond 2^53 are rounded
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 

@@ -184,7 +184,8 @@ def numbers_of(
 
     none_wrong = np.zeros(len(column), np.bool_)
     if is_number(column.type):
-        values = pc.cast(column, pa.float64())
+        # Arrow refuses whole numbers beyond 2^53, which `doubts` names, unless it may round them.
+        values = pc.cast(column, pa.float64(), safe=False)
         return filled(values), none_wrong, None
     # Most columns are numbers throughout, without blanks or missing cells.
     as_they_are = _cast(column) if decimal == "." else None

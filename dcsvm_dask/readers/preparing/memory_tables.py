@@ -51,7 +51,7 @@ class ParquetTable:
         step = max(1, BLOCK_BYTES // (8 * max(1, len(wanted))))
         with open_parquet(self.name) as file:
             for batch in file.iter_batches(batch_size=step, columns=chosen, use_threads=False):
-                yield [batch.column(name) for name in chosen]
+                yield [_without_codes(batch.column(name)) for name in chosen]
 
     def last_words(self) -> dict[int, str]:
         """Return the words of the last row by their columns."""
@@ -128,13 +128,35 @@ class FrameTable:
 
 
 def _of_pandas(series: Any) -> Any:
-    """Return a series as an array of Arrow; values of several types are words."""
+    """Return a series as an array of Arrow; values of several types and intervals are words."""
     import pyarrow as pa
 
     try:
         found = pa.Array.from_pandas(series)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        missing = np.asarray(series.isna())
-        words = [None if gone else str(one) for one, gone in zip(series, missing, strict=True)]
-        found = pa.array(words, pa.string())
-    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+        return _as_words(series)
+    found = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+    kind = found.type.value_type if pa.types.is_dictionary(found.type) else found.type
+    of_pandas_alone = isinstance(kind, pa.ExtensionType)  # intervals, as of its cut, and periods
+    return _as_words(series) if of_pandas_alone else _without_codes(found)
+
+
+def _as_words(series: Any) -> Any:
+    """Return a series as an array of Arrow of what its values are written as."""
+    import pyarrow as pa
+
+    categories = getattr(series.dtype, "categories", None)
+    if categories is not None:  # beside missing cells whole bounds of intervals become decimals
+        words = [*map(str, categories), None]
+        return pa.array([words[code] for code in series.cat.codes], pa.string())
+    missing = np.asarray(series.isna())
+    cells = zip(series, missing, strict=True)
+    return pa.array([None if gone else str(one) for one, gone in cells], pa.string())
+
+
+def _without_codes(column: Any) -> Any:
+    """Return a column with its values in place of codes of categories, unless these are words."""
+    import pyarrow as pa
+
+    coded = pa.types.is_dictionary(column.type) and not is_text(column.type)
+    return column.dictionary_decode() if coded else column
