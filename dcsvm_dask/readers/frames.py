@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.columns import NO_LABEL, Expected, column_layout, kept_columns
 from dcsvm_dask.readers.frame_checks import is_frame, is_numeric, is_of_pandas, warn_of_order
+from dcsvm_dask.readers.labels import from_objects
 from dcsvm_dask.readers.preparing.choices import Choices
 from dcsvm_dask.readers.preparing.memory_tables import FrameTable
 from dcsvm_dask.readers.preparing.source import PreparedSource
 from dcsvm_dask.readers.source import (
+    NO_LABEL_REMEDY,
     ArraySource,
     Block,
     Reading,
@@ -122,13 +124,10 @@ class FrameSource:
         missing = np.asarray(series.isna() if is_of_pandas(series) else series.is_null())
         if missing.any():
             row = start + int(np.flatnonzero(missing)[0])
-            raise InputError(f"{self.name}: row {row} (counted from 0) has no label")
-        values = series.to_list()
-        if any(
-            isinstance(value, str) for value in values
-        ):  # objects, not an array as wide as the longest label
-            return np.array([str(value) for value in values], dtype=object)
-        return np.array(values)
+            raise InputError(
+                f"{self.name}: row {row} (counted from 0) has no label; {NO_LABEL_REMEDY}"
+            )
+        return from_objects(series.to_list())
 
 
 def memory_source(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Number
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -80,6 +81,8 @@ class LabelTable:
             for row, value in enumerate(labels.tolist()):
                 if _is_missing(value):
                     raise RowError(self.name, self.n_rows + row, f" has no label: {value!r:.60}")
+            labels = from_objects(labels.tolist())
+        if not _are_labels(labels):
             raise InputError(
                 f"{self.name}: labels of type {labels.dtype} are neither numbers nor strings"
             )
@@ -164,6 +167,29 @@ def _are_labels(labels: NDArray[Any]) -> bool:
     if labels.dtype.kind == "O":
         return all(issubclass(kind, str) for kind in set(map(type, labels.tolist())))
     return labels.dtype.kind in "biufU"
+
+
+def from_objects(values: list[Any]) -> NDArray[Any]:
+    """Return labels that are Python objects as an array.
+
+    Parameters
+    ----------
+    values : list
+        None of them is missing.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Of numbers or booleans; where one is a string of strings, as objects and not as wide as the
+        longest one; else of the objects as they are.
+    """
+    if any(isinstance(value, str) for value in values):
+        return np.array([str(value) for value in values], dtype=object)
+    if all(isinstance(value, Number | np.bool_) for value in values):
+        return np.array(values)
+    out = np.empty(len(values), dtype=object)
+    out[:] = values
+    return out
 
 
 def _is_missing(value: Any) -> bool:

@@ -147,7 +147,7 @@ def test_frames_that_cannot_be_used(library: Any) -> None:
     for column in (["1", "2"], [date(2020, 1, 1), date(2021, 1, 1)]):
         with pytest.raises(InputError, match=r"the column 'a' must be numeric, got .*"):
             FrameSource(library.DataFrame({"a": column, "y": [0, 1]}), name="t")
-    with pytest.raises(InputError, match=r"row 1 \(counted from 0\) has no label"):
+    with pytest.raises(InputError, match=r"row 1 \(counted from 0\) has no label; leave"):
         list(FrameSource(library.DataFrame({"a": [1, 2], "y": ["u", None]}), name="t").blocks())
     with pytest.raises(InputError, match="empty: 0 rows"):
         FrameSource(library.DataFrame({"a": [], "y": []}), name="t")

@@ -58,6 +58,9 @@ def test_other_labels(value: Any, label: Any) -> None:
         ([np.array(["yes", "no"], object), np.array([b"no", b"a"])], ["a", "no", "yes"]),
         ([np.array(["x", "1"], np.dtypes.StringDType())], [1, "x"]),
         ([["10", "9"], ["x"]], [9, 10, "x"]),
+        ([np.array([2, 1.5, np.int8(1)], object)], [1, 1.5, 2]),
+        ([np.array([True, False], object)], [False, True]),
+        ([np.array([1, "b", 1.0], object), np.array(["1"], object)], [1, "b"]),
         ([[True, False]], [0, 1]),
         ([[10**17 + 1, 3]], [3, 10**17 + 1]),
     ],
@@ -109,8 +112,9 @@ def test_labels_that_are_no_classes_are_refused() -> None:
     table([1, 2]).check_classes()
     with pytest.raises(InputError, match="every row has the label 4"):
         table([4, 4, 4]).check_classes()
-    with pytest.raises(InputError, match="neither numbers nor strings"):
-        table([1j, 2])
+    for wrong in ([1j, 2], np.array([1j, 2], object), np.array([(1, 2), (3,)], object)):
+        with pytest.raises(InputError, match="neither numbers nor strings"):
+            table(wrong)
 
 
 @pytest.mark.parametrize("gone", [None, math.nan, pd.NA, pd.NaT])
