@@ -18,6 +18,9 @@ LEAST_ROWS, LEAST_OF_CLASS = 50, 10
 WRONG, WRONG_OF_OTHERS = 1e-3, 0.1
 """Most rows whose label the column does not tell: of all, and of those outside of the largest
 class."""
+RARE = 0.05
+"""Most rows, of all, in classes of fewer rows than `LEAST_OF_CLASS`, such as slips of the pen, that
+are not looked at."""
 LEAST_OF_VALUE = 10
 """Rows of a value from which on it tells something."""
 MANY_ROWS = 1000
@@ -49,8 +52,13 @@ def leaks(
     columns : sequence of (str, slice)
         The name and the features of each column: one, or one for each category.
     """
+    total = len(y)
+    is_frequent = np.bincount(y) >= LEAST_OF_CLASS
+    frequent = is_frequent[y]
+    if total - int(frequent.sum()) <= RARE * total:
+        rows, y = rows[frequent], (np.cumsum(is_frequent) - 1)[y[frequent]]
     n, counts = len(y), np.bincount(y)
-    if not columns or n < LEAST_ROWS or (counts >= LEAST_OF_CLASS).sum() < 2:
+    if not columns or n < LEAST_ROWS or is_frequent.sum() < 2:
         return []
     most = min(WRONG * n, WRONG_OF_OTHERS * (n - int(counts.max())))
     few = slice(None, None, -(-n // LOOKED_AT))
@@ -65,7 +73,7 @@ def leaks(
         if wrong > most and (n >= MANY_ROWS or _are_distinct_whole(values)):
             wrong = _wrong_by_range(values, y)
         if wrong <= most:
-            found.append(Leak(name, 1.0 - wrong / n))
+            found.append(Leak(name, 1.0 - (wrong + total - n) / total))
     return found
 
 

@@ -56,6 +56,18 @@ def test_a_thousandth_of_the_rows_may_be_others(wrong: int) -> None:
     assert found(measured, y) == (["0"] if wrong == 0 else [])
 
 
+def test_classes_of_few_rows_hide_no_copy() -> None:
+    y = np.where(YES, "yes", "no").astype(object)
+    y[[3, 5]] = "Yes", "Yse"  # slips of the pen, for which the column has 1 and 0 as for others
+    assert found(YES, y) == ["0"]
+    rows = np.column_stack([YES, RNG.random(N)]).astype(float)
+    codes = np.unique(y, return_inverse=True)[1]
+    (one,) = leaks(rows, codes, [("ended", slice(0, 1)), ("dose", slice(1, 2))])
+    assert one == ("ended", 1 - 2 / N)
+    y[:21] = [f"code {k}" for k in range(21)]
+    assert found(YES, y) == []  # more than a twentieth of the rows
+
+
 def test_what_is_no_sign_of_a_leak() -> None:
     rare = np.arange(5000) % 700 == 0  # 8 rows
     assert found(rare, rare) == []
