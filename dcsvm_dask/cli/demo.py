@@ -9,13 +9,13 @@ from typing import Any
 import click
 
 from dcsvm_dask.cli.finish import finish, progress_of, summary_of
-from dcsvm_dask.cli.options import execution_options, log_json_option, quiet_option
+from dcsvm_dask.cli.options import execution_options, log_json_option, silent_option
 
 
 @click.command("demo")
 @execution_options
 @log_json_option
-@quiet_option
+@silent_option
 def command(execution: Any, log_json: bool, quiet: bool) -> None:
     """Train on 16,000 rows of Covertype, test on 4,000; results go to .demo."""
     from dcsvm_dask import api

@@ -17,8 +17,8 @@ from dcsvm_dask.cli.options import (
     execution_options,
     log_json_option,
     parse_class_weight,
-    quiet_option,
     report_option,
+    silent_option,
 )
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.numbers import counted
@@ -66,7 +66,7 @@ which the class is mostly missed for being rare."""
 @execution_options
 @report_option
 @log_json_option
-@quiet_option
+@silent_option
 def command(
     source: str,
     one_hot: Any,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dcsvm_dask.cli.options import echo, overwrite_option, quiet_option
+from dcsvm_dask.cli.options import echo, overwrite_option, silent_option
 
 
 @click.command("export")
@@ -19,7 +19,7 @@ from dcsvm_dask.cli.options import echo, overwrite_option, quiet_option
 )
 @click.argument("file")
 @overwrite_option
-@quiet_option
+@silent_option
 def command(run_place: str, form: str, file: str, overwrite: bool, quiet: bool) -> None:
     """Write the exact model of RUN to FILE in another program's format.
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from dcsvm_dask.cli.columns import column_options
-from dcsvm_dask.cli.options import quiet_option
+from dcsvm_dask.cli.options import silent_option
 from dcsvm_dask.errors import InputError
 
 
@@ -45,7 +45,7 @@ from dcsvm_dask.errors import InputError
 @click.option("--sparse/--dense", default=None, help="How to store; by default as the source is.")
 @click.option("--overwrite", is_flag=True, help="Replace a data set once the new one is whole.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
-@quiet_option
+@silent_option
 def command(
     source: str,
     out: str,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dcsvm_dask.cli.options import echo, overwrite_option, quiet_option
+from dcsvm_dask.cli.options import echo, overwrite_option, silent_option
 
 
 @click.command("merge-tables")
@@ -17,7 +17,7 @@ from dcsvm_dask.cli.options import echo, overwrite_option, quiet_option
     help="Points of each table in each direction.",
 )
 @overwrite_option
-@quiet_option
+@silent_option
 def command(file: str, table_size: int, overwrite: bool, quiet: bool) -> None:
     """Write the tables of merges of support vectors to FILE, an .npz archive.
 

@@ -81,6 +81,7 @@ def parse_resource(text: str) -> tuple[str, float]:
 
 
 quiet_option = click.option("--quiet", is_flag=True, help="Print results and errors only.")
+silent_option = click.option("--quiet", is_flag=True, help="Print warnings and errors only.")
 verbose_option = click.option(
     "--verbose", is_flag=True, help="Print the figures of the solution and of the work, too."
 )

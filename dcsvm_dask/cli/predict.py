@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from dcsvm_dask.cli.options import echo, overwrite_option, quiet_option
+from dcsvm_dask.cli.options import echo, overwrite_option, silent_option
 from dcsvm_dask.cli.predicting import predicting_options, sort_option, test_part_note
 
 
@@ -23,7 +23,7 @@ from dcsvm_dask.cli.predicting import predicting_options, sort_option, test_part
     metavar="COL,...",
     help="Columns of a table, such as an id, to copy in front of the predictions in CSV.",
 )
-@quiet_option
+@silent_option
 def command(
     run_place: str, data: str, out: str, keep: tuple[str, ...], quiet: bool, **how: Any
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dcsvm_dask.cli.options import overwrite_option, quiet_option
+from dcsvm_dask.cli.options import overwrite_option, silent_option
 
 
 @click.command("report")
@@ -15,7 +15,7 @@ from dcsvm_dask.cli.options import overwrite_option, quiet_option
 )
 @overwrite_option
 @click.option("--fast", is_flag=True, help="Leave out what needs kernel values.")
-@quiet_option
+@silent_option
 def command(
     runs: tuple[str, ...],
     out: str | None,

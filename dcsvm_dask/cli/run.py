@@ -10,8 +10,8 @@ from dcsvm_dask.cli.finish import finish, progress_of
 from dcsvm_dask.cli.options import (
     execution_options,
     log_json_option,
-    quiet_option,
     report_option,
+    silent_option,
     verbose_option,
 )
 
@@ -29,7 +29,7 @@ from dcsvm_dask.cli.options import (
 @report_option
 @log_json_option
 @verbose_option
-@quiet_option
+@silent_option
 def command(
     file: str,
     changes: tuple[str, ...],

@@ -12,8 +12,8 @@ from dcsvm_dask.cli.options import (
     execution_options,
     log_json_option,
     parse_class_weight,
-    quiet_option,
     report_option,
+    silent_option,
 )
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.pipeline.parameters import LOSSES
@@ -93,7 +93,7 @@ VALUES = "0.1,1,2^5 or FROM:TO:FACTOR"
 @execution_options
 @report_option
 @log_json_option
-@quiet_option
+@silent_option
 def command(
     data: str,
     run_place: str,
