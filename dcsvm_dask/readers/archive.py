@@ -10,8 +10,8 @@ from dcsvm_dask.readers.columns import NO_LABEL
 
 _USUAL = ("y", "y_train")
 """Names of labels that need not be given."""
-_SAVE_NPZ = {"indices", "indptr", "format", "shape", "data"}
-"""Arrays that scipy.sparse.save_npz writes."""
+_SAVE_NPZ = {"format", "shape", "data"}
+"""Arrays that scipy.sparse.save_npz writes of matrices in every format."""
 
 
 @dataclass(frozen=True)

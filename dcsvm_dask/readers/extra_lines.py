@@ -106,7 +106,7 @@ def line_of_units(path: str, line: str, words: Sequence[str]) -> InputError:
     shown = ", ".join(repr(word[:20]) for word in words[:3])
     return InputError(
         f"{path}, {line}: looks like a line of units ({shown}) below the names of the columns; "
-        f"{_delete(line)}"
+        f"{_delete(line)}, or the line above it where that only groups columns"
     )
 
 

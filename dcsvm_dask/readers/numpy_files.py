@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.readers.archive import ArchiveNames, archive_names
-from dcsvm_dask.readers.columns import Expected, column_layout
+from dcsvm_dask.readers.columns import Expected, column_layout, listed
 from dcsvm_dask.readers.csr import csr_blocks
 from dcsvm_dask.readers.files import open_bytes, open_raw, plain_errors
 from dcsvm_dask.readers.memory import check_bound, show_size
@@ -85,6 +85,11 @@ class NpyStream:
         sizes = all(type(size) is int and size >= 0 for size in self.shape)
         # NumPy counts bytes in 64 bits, also for empty arrays.
         sizes = sizes and math.prod(max(1, s) for s in self.shape) * self.dtype.itemsize < 2**62
+        if self.dtype.names:
+            raise InputError(
+                f"{name}: its rows have fields ({listed(self.dtype.names)}), which are not read; "
+                "write a table of them: pandas.DataFrame(numpy.load(FILE)).to_csv(NEW, index=False)"
+            )
         if self.dtype.kind == "V" or not self.dtype.itemsize or not sizes:
             raise InputError(
                 f"{name}: an array of type {self.dtype} and shape {self.shape} holds neither "

@@ -174,10 +174,20 @@ def check_shape(shape: tuple[int, ...], kind: Any, name: str, max_axes: int = 2)
     InputError
         If the number of axes is wrong, the type is not numeric, or an axis is empty.
     """
+    if len(shape) == 1:
+        raise InputError(
+            f"{name}: an array of 1 axis; give a table (rows, features): of one row "
+            "X.reshape(1, -1), of one feature X.reshape(-1, 1)"
+        )
     if not 2 <= len(shape) <= max_axes:
         raise InputError(f"{name}: an array of {len(shape)} axes; give a table (rows, features)")
     if kind.kind not in "biuf":
-        raise InputError(f"{name}: features must be real numbers, got type {kind}")
+        remedy = ""
+        if kind.kind in "OUST":
+            remedy = (
+                "; where all are numbers, give X.astype(float), and columns of words in a frame"
+            )
+        raise InputError(f"{name}: features must be real numbers, got type {kind}{remedy}")
     if 0 in shape:
         raise InputError(f"{name}: empty: {shape[0]} rows, {shape[1]} features")
 

@@ -34,7 +34,7 @@ from dcsvm_dask.readers.preparing.cells import (
 )
 from dcsvm_dask.readers.preparing.encoders import hint_for_mark
 from dcsvm_dask.readers.source import FILL_IN, NO_LABEL_REMEDY, Block, Reading
-from dcsvm_dask.readers.table_head import read_table_head
+from dcsvm_dask.readers.table_head import SEPARATORS, read_table_head
 
 TOO_FEW_REMEDY = "delete the line where it is no row of the table, such as a note, or complete it"
 TOO_MANY_REMEDY = (
@@ -111,7 +111,9 @@ class TableSource:
         self.n_features: int | None = len(layout.features)
         self.feature_names = layout.names
         if self.n_features == 0:
-            raise InputError(f"{path}: has one column; a label and features are needed")
+            raise InputError(
+                f"{path}: has one column; a label and features are needed; {SEPARATORS}"
+            )
         self.columns = list(layout.features)
         self._targets = np.full(columns, parse.LEFT_OUT, np.int64)
         self._targets[layout.features] = np.arange(self.n_features)

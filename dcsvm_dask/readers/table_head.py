@@ -138,6 +138,8 @@ def check_first_line(path: str, lines: Sequence[str], first: int, delimiter: str
 
 _SEPARATOR = re.compile(r"\ufeff?\"?sep=.?\"?[,;]*", re.IGNORECASE)
 _MARKS = ("\t", ",", ";", "|")
+SEPARATORS = "between cells may stand commas, semicolons, tabs, | or blanks"
+"""What can separate cells, for messages."""
 _QUOTED = re.compile('"[^"]*"')
 LOOKED_AT = 32
 """Lines below the first one that say whether it belongs to them."""

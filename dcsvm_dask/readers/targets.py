@@ -154,14 +154,26 @@ class TargetTable:
             raise RowError(
                 self.name,
                 self.n_rows + k,
-                f" has the target {word!r:.40}, which is not a number; regression learns numbers "
-                "(is the target in another column? see --label), and classes are ingested without "
-                "--task",
+                f" has the target {word!r:.40}, which is not a number; {self._remedy(str(word))}",
             )
         self._note_sign(sign)
         self._has_parentheses |= bool(in_parentheses(cells.dictionary).any())
         self.has_comma |= self._decimal == "." and any("," in word for word in texts if word)
         return np.append(values, np.nan)[codes]
+
+    def _remedy(self, word: str) -> str:
+        """Return what to do with a target that is not a number."""
+        import pyarrow as pa
+
+        may_have_comma = self._decimal == "." and not self._is_later and "," in word
+        if may_have_comma and not numbers_of(pa.array([word]), ",")[1].any():
+            return "give --decimal , (in Python decimal=',') where a comma begins the decimals"
+        if any(map(str.isdigit, word)):
+            return "write all targets as plain numbers, without units"
+        return (
+            "regression learns numbers (is the target in another column? see --label), and classes "
+            "are ingested without --task"
+        )
 
     def _note_sign(self, sign: str | None) -> None:
         """Refuse targets that are written with another sign than those before."""

@@ -148,8 +148,8 @@ def test_values_that_scaling_takes_out_of_float32_are_refused(form: Any) -> None
     ("rows", "message"),
     [
         (np.ones((3, 5)), "has 5 features, the model was trained on 4"),
-        (np.ones(4), "1 axes"),
-        (np.array([["a"] * 4]), "must be real numbers"),
+        (np.ones(4), r"1 axis; give .*: of one row X\.reshape\(1, -1\)"),
+        (np.array([["a"] * 4]), r"must be real numbers, .*; where all are numbers, give X\.astype"),
         (sparse.csr_array(np.ones((3, 2))), "has 2 features"),
     ],
 )

@@ -46,7 +46,8 @@ def test_units_are_refused_by_one_sentence(units: str, missing: str, tmp_path: P
     with pytest.raises(InputError) as caught:
         ingest(path, tmp_path / "d.zarr", missing=missing, **HOW)
     assert str(caught.value).startswith(f"{path}, line 2: looks like a line of units (")
-    assert str(caught.value).endswith("; delete it (sed 2d FILE > NEW)")
+    remedy = "; delete it (sed 2d FILE > NEW), or the line above it where that only groups columns"
+    assert str(caught.value).endswith(remedy)
     assert "\n" not in str(caught.value)
     assert ingest(written(tmp_path, "id,a,b,y", *ROWS), tmp_path / "d.zarr", **HOW).n_rows == N
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -141,7 +142,7 @@ def test_parts_that_do_not_fit(change: Any, said: str, archive: tuple[Path, Save
 @pytest.mark.parametrize(
     ("arrays", "said"),
     [
-        ({"X": X[:, 0], "y": Y}, "1 axes"),
+        ({"X": X[:, 0], "y": Y}, r"1 axis; .*X\.reshape"),
         ({"X": X[:0], "y": Y[:0]}, "empty: 0 rows"),
         ({"X": X * 1j, "y": Y}, "must be real numbers"),
         ({"X": np.where(X[123, 4] == X, np.nan, X), "y": Y}, r"row 123, column 4 .* is NaN"),
@@ -287,11 +288,24 @@ def test_parquet_that_is_refused(columns: Any, said: str, tmp_path: Path) -> Non
 def test_a_matrix_of_save_npz_is_told_and_the_advice_works(tmp_path: Path) -> None:
     X = sparse.random_array((30, 4), density=0.5, rng=0, format="csr")
     y = np.arange(30) % 2
-    sparse.save_npz(tmp_path / "m.npz", X)
-    with pytest.raises(InputError, match=r"save_npz, which has no labels: .*load_npz\(FILE\), y"):
-        ingest(tmp_path / "m.npz", tmp_path / "d.zarr")
+    for kind in ("coo", "dia", "csr"):
+        sparse.save_npz(tmp_path / "m.npz", X.asformat(kind))
+        said = r"save_npz, which has no labels: .*load_npz\(FILE\), y"
+        with pytest.raises(InputError, match=said):
+            ingest(tmp_path / "m.npz", tmp_path / "d.zarr")
     data = ingest((sparse.load_npz(tmp_path / "m.npz"), y), tmp_path / "d.zarr")
     np.testing.assert_allclose(data.rows.read(0, 30).toarray(), X.toarray(), rtol=1e-6)
     dump_svmlight_file(X, y, str(tmp_path / "m.svm"))
     text = ingest(tmp_path / "m.svm", tmp_path / "t.zarr", scale="none", sparse=False)
     np.testing.assert_allclose(text.rows.read(0, 30), X.toarray(), rtol=1e-6)
+
+
+def test_rows_with_fields_are_refused_and_the_advice_works(tmp_path: Path) -> None:
+    rows = np.array([(0.5, 1, 0), (2.5, 3, 1), (1.5, 2, 0)], "f8, i4, i4")
+    rows.dtype.names = ("height", "rooms", "label")
+    np.save(tmp_path / "rows.npy", rows)
+    with pytest.raises(InputError, match=r"fields \(height, rooms, label\).*pandas\.DataFrame\("):
+        ingest(tmp_path / "rows.npy", tmp_path / "d.zarr")
+    pd.DataFrame(np.load(tmp_path / "rows.npy")).to_csv(tmp_path / "rows.csv", index=False)
+    data = ingest(tmp_path / "rows.csv", tmp_path / "d.zarr", scale="none")
+    np.testing.assert_array_equal(data.rows.read(0, 3), [[0.5, 1], [2.5, 3], [1.5, 2]])
