@@ -65,11 +65,12 @@ def given_weights(weights: Any, missing: str) -> Weights | None:
 
 def label_of(label: str | int | None, target: str | None) -> str | int | None:
     """Return what names the labels: a column, or the target of an archive."""
-    if target is None:
-        return label
-    if label is not None:
+    if target is not None and label is not None:
         raise InputError("give label or target, not both: both name the labels")
-    return target
+    found = label if target is None else target
+    if found is not None and (isinstance(found, bool) or not isinstance(found, str | Integral)):
+        raise InputError(f"label must be the name or the position of a column, got {found!r:.80}")
+    return found
 
 
 def table_of(task: Any, positive: Sequence[Label] | None, decimal: str) -> Callable[[str], Table]:

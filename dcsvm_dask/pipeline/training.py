@@ -34,6 +34,9 @@ from dcsvm_dask.storage.dataset_variance import variance_of
 CHUNKS = 8
 LEAST_CHUNK_ROWS, MOST_CHUNK_ROWS = 2560, 16_384
 OF_INGEST = ("weights", "sample_weight")
+OF_COLUMNS = (
+    "columns", "one_hot", "ordinal", "missing", "missing_words", "dates", "decimal",
+)  # fmt: skip
 """Names by which a training may be asked for weights of rows, which it does not take."""
 
 
@@ -76,6 +79,11 @@ class Training(TrainingParameters):
                     raise InputError(
                         f"{word}: weights of rows belong to the data set; give them to "
                         "dcsvm_dask.ingest(..., weights=...), and train its result"
+                    )
+                if word in OF_COLUMNS:
+                    raise InputError(
+                        f"{word}: what becomes of columns belongs to the data set; give it to "
+                        f"dcsvm_dask.ingest(..., {word}=...), and train its result"
                     )
                 raise InputError(
                     f"{word}: there is no such parameter of {name}; there are "

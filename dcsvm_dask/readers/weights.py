@@ -89,7 +89,7 @@ class Weights:
         for rows, labels in blocks:
             stop = start + rows.shape[0]
             if stop > len(self.values):
-                self.refuse_count(f"more than {start:,}", source)
+                self.refuse_count(f"at least {stop:,}", source)
             kept = self.values[start:stop] > 0.0
             start = stop
             if kept.all():

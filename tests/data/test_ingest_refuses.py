@@ -72,6 +72,8 @@ def test_bad_files(name: str, text: str, said: str, tmp_path: Path) -> None:
         ({"test": (X[:9], np.full(9, 5))}, "has the label 5, which does not occur in"),
         ({"test": (X[:9], np.full(8, 1))}, "9 rows, but labels of shape (8,)"),
         ({"test": "nowhere.svm"}, "there is no such file"),
+        ({"label": ["y"]}, "label must be the name or the position of a column, got ['y']"),
+        ({"label": True}, "label must be the name or the position of a column, got True"),
     ],
 )
 def test_bad_parameters_and_test_parts(options: Any, said: str, tmp_path: Path) -> None:

@@ -232,3 +232,11 @@ def test_no_text_breaks_the_reading_of_durations(text: str) -> None:
         assert parse_duration(text) > 0
     except InputError as error:
         assert "is no duration" in str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize("word", ["one_hot", "missing", "dates", "decimal"])
+def test_choices_of_columns_belong_to_the_ingest(word: str) -> None:
+    with pytest.raises(
+        InputError, match=rf"{word}: .*; give it to dcsvm_dask.ingest\(..., {word}="
+    ):
+        Training.of({word: "auto"})
