@@ -34,10 +34,9 @@ from dcsvm_dask.storage.dataset_variance import variance_of
 CHUNKS = 8
 LEAST_CHUNK_ROWS, MOST_CHUNK_ROWS = 2560, 16_384
 OF_INGEST = ("weights", "sample_weight")
-OF_COLUMNS = (
-    "columns", "one_hot", "ordinal", "missing", "missing_words", "dates", "decimal",
-)  # fmt: skip
 """Names by which a training may be asked for weights of rows, which it does not take."""
+OF_COLUMNS = ("columns", "one_hot", "ordinal", "missing", "missing_words", "dates", "decimal")
+"""Choices of columns, which are made when data are ingested."""
 
 
 @dataclass(frozen=True, slots=True)
