@@ -182,7 +182,7 @@ class TableSource:
         as_it_is = self._is_later and self._head.delimiter != " "
         while True:
             found = parse.parse_table(text, end, *shape, rows, labels, keys, spans, slow)
-            n, n_text, n_slow, status, where, column = found
+            n, n_slow, status, where, column = found
             if status == parse.NOT_A_NUMBER and as_it_is:
                 numbers = set(np.flatnonzero(self._targets >= 0).tolist())
                 text, as_it_is = with_minus_signs(text, self._head.delimiter, numbers), False
@@ -203,8 +203,6 @@ class TableSource:
         rows = rows[:n]
         if not self._labelled:
             return rows, None
-        if n_text == 0:
-            return rows, labels[:n]
         return rows, _text_labels(text, labels[:n], keys[:n], spans[:n])
 
     def _refuse(
@@ -262,11 +260,13 @@ def _text_labels(
     keys: NDArray[np.uint64],
     spans: NDArray[np.int64],
 ) -> NDArray[Any]:
-    """Return labels, some of which are no numbers, as strings, objects that rows share.
+    """Return labels, where some are no numbers all of them as strings, objects that rows share.
 
     If float64 can represent all as numbers, such as 1e20, they are returned as numbers.
     """
     is_text = np.isnan(numbers)
+    if not is_text.any():
+        return numbers
     distinct, first, codes = np.unique(keys[is_text], return_index=True, return_inverse=True)
     where = spans[is_text][first]
     words = [_word(text, a, b) for a, b in where.tolist()]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dcsvm_dask.compiled import njit
-from dcsvm_dask.readers.numbers import BAD, GOOD, MAX_FLOAT32, SLOW, parse_number, scaled
+from dcsvm_dask.readers.numbers import BAD, INNER, MAX_FLOAT32, SLOW, parse_plain
 
 OK, TOO_FEW, TOO_MANY, MISSING, NOT_A_NUMBER, NOT_FINITE, OPEN_QUOTE, NO_LABEL = range(8)
 INEXACT = 8
@@ -20,10 +20,11 @@ _EXACT = 2.0**53
 """Below, float64 represents every whole number."""
 
 _SPACE, _TAB, _CR, _LF, _QUOTE = 32, 9, 13, 10, 34
+_ONE = np.uint64(1)
 _FNV_START, _FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _text_label(text: Any, pos: int, delimiter: int, n: int, keys: Any, spans: Any) -> Any:
     """Take a label that is no number; return the position after its cell, and OK or an error."""
     quoted = text[pos] == _QUOTE
@@ -56,7 +57,7 @@ def _text_label(text: Any, pos: int, delimiter: int, n: int, keys: Any, spans: A
     return pos, (OPEN_QUOTE if pos < 0 else OK)
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _after_text(text: Any, pos: int, delimiter: int) -> int:
     """Return the position after a cell of text and blanks; -1 if more text follows."""
     if pos < 0:
@@ -67,7 +68,7 @@ def _after_text(text: Any, pos: int, delimiter: int) -> int:
     return pos if blanks or text[pos] in (delimiter, _LF) else -1
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _note(slow: Any, n_slow: int, row: int, feature: int, start: int, stop: int) -> int:
     """Note a number for ``float()``, where there is room; return the number of such numbers."""
     if n_slow < slow.shape[0]:
@@ -78,7 +79,7 @@ def _note(slow: Any, n_slow: int, row: int, feature: int, start: int, stop: int)
     return n_slow + 1
 
 
-@njit(cache=True, nogil=True)
+@njit(**INNER)
 def _skip_cell(text: Any, pos: int, delimiter: int) -> int:
     """Return the position after a cell; -1 if its quotation marks do not close."""
     if text[pos] == _QUOTE:
@@ -91,6 +92,120 @@ def _skip_cell(text: Any, pos: int, delimiter: int) -> int:
     while text[pos] not in (delimiter, _LF, _CR) and (text[pos] != _TAB or delimiter != _SPACE):
         pos += 1
     return pos
+
+
+@njit(**INNER, forceinline=True)
+def _number(text: Any, pos: int, delimiter: int) -> Any:
+    """Parse a cell as a number, which may be in quotation marks.
+
+    Returns
+    -------
+    value : float
+    pos : int
+        Position after the cell.
+    status : int
+        GOOD, SLOW or BAD.
+    first, stop : int
+        Start and end of the number.
+    """
+    blanks = delimiter == _SPACE
+    quoted = text[pos] == _QUOTE
+    if quoted:
+        pos += 1
+        while text[pos] == _SPACE:
+            pos += 1
+    first = pos
+    value, pos, status = parse_plain(text, first)
+    stop = pos
+    if quoted:
+        if text[pos] == _QUOTE:
+            pos += 1
+        else:
+            status = BAD
+    while text[pos] == _SPACE or text[pos] == _CR or (text[pos] == _TAB and blanks):
+        pos += 1
+    if text[pos] != delimiter and text[pos] != _LF and not (blanks and pos > stop):
+        status = BAD
+    return value, pos, status, first, stop
+
+
+@njit(**INNER)
+def _no_number(text: Any, start: int, first: int, delimiter: int) -> int:
+    """Return the status of a cell that is no number."""
+    empty = text[first] in (delimiter, _LF, _CR)
+    return MISSING if empty or (text[start] == text[first] == _QUOTE) else NOT_A_NUMBER
+
+
+@njit(**INNER, forceinline=True)
+def _parse_row(
+    text: Any,
+    pos: int,
+    delimiter: int,
+    targets: Any,
+    row: int,
+    rows: Any,
+    labels: Any,
+    keys: Any,
+    spans: Any,
+    slow: Any,
+    n_slow: int,
+) -> Any:
+    """Parse a line of cells, of which `parse_table` describes the arrays.
+
+    Returns
+    -------
+    pos, n_slow, status, column : int
+        Position after the line, or that of an error; numbers for ``float()``; OK or an error; its
+        column.
+    """
+    line = pos
+    blanks = delimiter == _SPACE
+    single = rows.itemsize == 4
+    columns = targets.size
+    for column in range(columns):
+        while text[pos] == _SPACE or (text[pos] == _TAB and delimiter != _TAB):
+            pos += 1
+        start = pos
+        target = targets[column]
+        inner = not blanks and column + 1 < columns
+        # Most numbers of many tables have one digit.
+        at = np.uint64(pos)  # as in `parse_plain`
+        d = text[at] - 48
+        if inner and target >= 0 and 0 <= d <= 9 and text[at + _ONE] == delimiter:
+            rows[row, target] = d
+            pos += 2
+            continue
+        if target == LEFT_OUT:
+            pos = _after_text(text, _skip_cell(text, pos, delimiter), delimiter)
+            if pos < 0:
+                return start, n_slow, OPEN_QUOTE, column
+        else:
+            value, pos, status, first, stop = _number(text, pos, delimiter)
+            if target == LABEL:
+                labels[row] = value
+                if status == BAD or not abs(value) < _EXACT:
+                    labels[row] = np.nan
+                    pos, status = _text_label(text, start, delimiter, row, keys, spans)
+                    if status != OK:
+                        return start, n_slow, status, column
+            else:
+                if status == BAD:
+                    return start, n_slow, _no_number(text, start, first, delimiter), column
+                if not abs(value) < MAX_FLOAT32:
+                    return start, n_slow, NOT_FINITE, column
+                if single and (status == SLOW or np.float32(value) != value):
+                    return start, n_slow, INEXACT, column
+                rows[row, target] = value + 0.0  # -0.0 becomes 0.0
+            if status == SLOW:
+                n_slow = _note(slow, n_slow, row, target, first, stop)
+        if column + 1 < columns:
+            if text[pos] == _LF:
+                return line, n_slow, TOO_FEW, column + 1
+            if not blanks:
+                pos += 1
+    if text[pos] != _LF:
+        return line, n_slow, TOO_MANY, columns
+    return pos + 1, n_slow, OK, 0
 
 
 @njit(cache=True, nogil=True)
@@ -131,126 +246,23 @@ def parse_table(
 
     Returns
     -------
-    n, n_text, n_slow : int
-        Rows, labels that are no numbers, numbers for ``float()``.
+    n, n_slow : int
+        Rows, numbers for ``float()``.
     status, where, column : int
         OK, or an error, its position, and its column.
     """
-    pos = 0
-    n = 0
-    n_text = 0
-    n_slow = 0
-    blanks = delimiter == _SPACE
-    columns = targets.size
-    single = rows.itemsize == 4
+    # int64 at once: for a literal 0 Numba would compile the functions that take it a second time.
+    pos = n = n_slow = np.int64(0)
     while pos < end:
         while text[pos] == _SPACE or text[pos] == _CR or (text[pos] == _TAB and delimiter != _TAB):
             pos += 1
         if text[pos] == _LF:
             pos += 1
             continue
-        line = pos
-        for column in range(columns):
-            while text[pos] == _SPACE or (text[pos] == _TAB and delimiter != _TAB):
-                pos += 1
-            start = pos
-            target = targets[column]
-            # Most numbers of many tables have one digit.
-            d = text[pos] - 48
-            fast = target >= 0 and not blanks and column + 1 < columns
-            if fast and 0 <= d <= 9 and text[pos + 1] == delimiter:
-                rows[n, target] = d
-                pos += 2
-                continue
-            if target == LEFT_OUT:
-                pos = _after_text(text, _skip_cell(text, pos, delimiter), delimiter)
-                if pos < 0:
-                    return n, n_text, n_slow, OPEN_QUOTE, start, column
-                byte = text[pos]
-                if column + 1 < columns:
-                    if byte == _LF:
-                        return n, n_text, n_slow, TOO_FEW, line, column + 1
-                    if not blanks:
-                        pos += 1
-                continue
-            quoted = text[pos] == _QUOTE
-            if quoted:
-                pos += 1
-                while text[pos] == _SPACE:
-                    pos += 1
-            # Plain numbers of up to 18 digits are parsed inline, all others by a call.
-            first = pos
-            negative = text[pos] == 45
-            if negative:
-                pos += 1
-            w = 0
-            digits = -pos
-            d = text[pos] - 48
-            while 0 <= d <= 9:
-                w = w * 10 + d
-                pos += 1
-                d = text[pos] - 48
-            digits += pos
-            fraction = 0
-            if d == -2:
-                pos += 1
-                fraction = -pos
-                d = text[pos] - 48
-                while 0 <= d <= 9:
-                    w = w * 10 + d
-                    pos += 1
-                    d = text[pos] - 48
-                fraction += pos
-                digits += fraction
-            status = GOOD
-            if digits < 1 or digits > 18 or text[pos] | 32 == 101:
-                value, pos, status = parse_number(text, first)
-            else:
-                value = float(w) if fraction == 0 else scaled(w, fraction)
-                if negative:
-                    value = -value
-            stop = pos
-            if quoted and status != BAD:
-                if text[pos] == _QUOTE:
-                    pos += 1
-                else:
-                    status = BAD
-            while text[pos] == _SPACE or text[pos] == _CR or (text[pos] == _TAB and blanks):
-                pos += 1
-            byte = text[pos]
-            if byte != delimiter and byte != _LF and not (blanks and pos > stop):
-                status = BAD
-            if target == LABEL:
-                if status == BAD or not abs(value) < _EXACT:
-                    pos, status = _text_label(text, start, delimiter, n, keys, spans)
-                    if status != OK:
-                        return n, n_text, n_slow, status, start, column
-                    byte = text[pos]
-                    status = GOOD
-                    labels[n] = np.nan
-                    n_text += 1
-                else:
-                    labels[n] = value
-            else:
-                if status == BAD:
-                    empty = text[first] in (delimiter, _LF, _CR)
-                    empty = empty or (quoted and text[first] == _QUOTE)
-                    status = MISSING if empty else NOT_A_NUMBER
-                    return n, n_text, n_slow, status, start, column
-                if not abs(value) < MAX_FLOAT32:
-                    return n, n_text, n_slow, NOT_FINITE, start, column
-                if single and (status == SLOW or np.float32(value) != value):
-                    return n, n_text, n_slow, INEXACT, start, column
-                rows[n, target] = value + 0.0  # -0.0 becomes 0.0
-            if status == SLOW:
-                n_slow = _note(slow, n_slow, n, target, first, stop)
-            if column + 1 < columns:
-                if byte == _LF:
-                    return n, n_text, n_slow, TOO_FEW, line, column + 1
-                if not blanks:
-                    pos += 1
-        if text[pos] != _LF:
-            return n, n_text, n_slow, TOO_MANY, line, columns
-        pos += 1
+        pos, n_slow, status, column = _parse_row(
+            text, pos, delimiter, targets, n, rows, labels, keys, spans, slow, n_slow
+        )
+        if status != OK:
+            return n, n_slow, status, pos, column
         n += 1
-    return n, n_text, n_slow, OK, 0, 0
+    return n, n_slow, OK, 0, 0

@@ -4,18 +4,34 @@ from __future__ import annotations
 
 import math
 import struct
+from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from dcsvm_dask.readers.numbers import BAD, GOOD, SLOW, parse_number
+from dcsvm_dask.readers import numbers
+from dcsvm_dask.readers.numbers import BAD, GOOD, SLOW
+
+
+@numba.njit
+def parse_both(text: NDArray[np.uint8]) -> Any:
+    return numbers.parse_number(text, 0), numbers.parse_plain(text, 0)
+
+
+def parse_number(text: str) -> tuple[float, int, int]:
+    padded = np.frombuffer(text.encode() + b"\n" * 16, np.uint8)
+    number, plain = parse_both(padded)
+    assert plain[1:] == number[1:]
+    assert struct.pack("d", plain[0]) == struct.pack("d", number[0])
+    return tuple(number)
 
 
 def parse(text: str) -> tuple[float, int]:
-    padded = np.frombuffer(text.encode() + b"\n" * 16, np.uint8)
-    value, stop, status = parse_number(padded, 0)
+    value, stop, status = parse_number(text)
     assert status != BAD
     assert stop == len(text)
     return value, status
@@ -67,15 +83,13 @@ def test_nan_is_parsed_as_such() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "-", ".", "e5", "+-1", "x", "na", "--1"])
-def test_what_is_no_number_is_told(text: str) -> None:
-    padded = np.frombuffer(text.encode() + b"\n" * 16, np.uint8)
-    assert parse_number(padded, 0)[2] == BAD
+def test_what_is_no_number_is_bad(text: str) -> None:
+    assert parse_number(text)[2] == BAD
 
 
 @pytest.mark.parametrize(("text", "stop"), [("1e", 1), ("1e+", 1), ("2x", 1), ("1.5.2", 3)])
 def test_the_number_ends_where_float_would_fail(text: str, stop: int) -> None:
-    padded = np.frombuffer(text.encode() + b"\n" * 16, np.uint8)
-    assert parse_number(padded, 0)[1] == stop
+    assert parse_number(text)[1] == stop
 
 
 @settings(max_examples=500, deadline=None)

@@ -61,7 +61,7 @@ class PlainNumbers:
         no_labels = np.empty(0), np.empty(0, np.uint64), np.empty((0, 2), np.int64)
         while True:
             shape = len(text), self._delimiter, targets
-            n, _, n_slow, status, *_ = parse.parse_table(text, *shape, rows, *no_labels, slow)
+            n, n_slow, status, *_ = parse.parse_table(text, *shape, rows, *no_labels, slow)
             if status != parse.OK:
                 return None
             if n_slow <= len(slow):
