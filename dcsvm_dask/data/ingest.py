@@ -6,7 +6,7 @@ import contextlib
 import os
 import uuid
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -127,12 +127,6 @@ def ingest(
         ),
     )
     train_source, test_source = resolve(choices=choices)
-    about = {
-        "made_with": made_with(words, given),
-        **({} if of_run is None else {"of_run": of_run}),
-        # The usual one of targets is regression.
-        **({"task": task} if task == Quantile.name else {}),
-    }
     asked = FirstPass(
         rows=rows,
         table=table,
@@ -143,13 +137,8 @@ def ingest(
         positive=positive,
     )
     lock = FolderLock(place, "data set")
-
-    def report_line(line: str) -> None:
-        lock.check_heartbeat()
-        if report is not None:
-            report(masked(line))
-
-    attempt = f"parts-{uuid.uuid4().hex[:12]}"
+    report_line = partial(_report, lock, report)
+    about = _about(made_with(words, given), of_run, task)
     with contextlib.ExitStack() as stack:
         stack.callback(place.delete_if_empty)
         stack.enter_context(lock)
@@ -160,18 +149,43 @@ def ingest(
             sources = resolve(choices=replace(choices, not_plain=True))
             found = stack.enter_context(asked.scanned(*sources, report_line))
         form = _form(found, task, sparse, chunk_rows, report_line)
-        staged = RecordedPlace.at(place / attempt)
-        try:
+        with _attempt(lock, place) as staged:
             parts, of_source = _write_parts(staged, found, form, positive, header, report_line)
             for text in of_source["warnings"]:
                 warnings.warn(DcsvmWarning(text), stacklevel=2)
             commit(lock, place, staged, form, parts, {**of_source, **about})
-        except BaseException:
-            staged.delete()
-            raise
-        lock.check()
-        delete_other_attempts(place, attempt)
     return DataSet.open(place)
+
+
+@contextlib.contextmanager
+def _attempt(lock: FolderLock, place: Location) -> Iterator[RecordedPlace]:
+    """Yield a place for new parts; delete it after an error, and afterwards all other parts."""
+    name = f"parts-{uuid.uuid4().hex[:12]}"
+    staged = RecordedPlace.at(place / name)
+    try:
+        yield staged
+    except BaseException:
+        staged.delete()
+        raise
+    lock.check()
+    delete_other_attempts(place, name)
+
+
+def _report(lock: FolderLock, report: Report | None, line: str) -> None:
+    """Report a line about the progress, without passwords; raise where the lock is lost."""
+    lock.check_heartbeat()
+    if report is not None:
+        report(masked(line))
+
+
+def _about(made: dict[str, Any], of_run: str | None, task: str) -> dict[str, Any]:
+    """Return what the data set keeps of the call."""
+    return {
+        "made_with": made,
+        **({} if of_run is None else {"of_run": of_run}),
+        # The usual one of targets is regression.
+        **({"task": task} if task == Quantile.name else {}),
+    }
 
 
 def _own_weights(source: Any) -> Weights | None:

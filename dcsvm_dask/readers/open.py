@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 from collections.abc import Sequence
@@ -43,6 +42,8 @@ _TABLES = (".csv", ".tsv")
 _JSON = (".jsonl", ".ndjson", ".json")
 _OBJECT = re.compile(r"\s*\{\s*(\"|\})")
 _SVMLIGHT = (".svm", ".svmlight", ".libsvm")
+_OF_COLUMNS = ("table", "jsonl", "parquet")
+"""Formats whose columns may have names."""
 
 
 def find_format(path: str, encoding: str | None = None) -> str:
@@ -186,88 +187,100 @@ def open_source(
     kind = find_format(text, encoding)
     if part != "train" and part not in source_parts(text, encoding):
         raise InputError(f"{text}: has no {part} part")
+    _refuse_unused(text, kind, drop, choices, data)
     if expected is None and n_features is not None:
         expected = Expected(n_features)
-    if kind not in ("table", "jsonl", "parquet"):
-        for word in (*(["drop"] if drop else ()), *choices.given):
-            raise InputError(f"{text}: {word} cannot be used: its columns have no names")
-    if data is not None and kind not in ("npz", "zarr"):
-        raise InputError(f"{text}: data names an array of an archive, which this file is not")
-    index: list[str] = []
-    if kind == "parquet" and (expected is None or expected.names is None):
-        named = {*choices.columns, *choices.named, *drop}
-        index = index_columns(text, label=label, named=named)
-        drop = [*drop, *index]
-    how: dict[str, Any] = {"label": label, "expected": expected, "labelled": labelled}
-    with (
-        naming_line_of_label(text, label, encoding) if kind == "table" else contextlib.nullcontext()
-    ):
-        prepared = _prepared(text, kind, header, encoding, choices, drop=drop, **how)
-    if prepared is not None:
-        prepared.reading = replace(prepared.reading, index=tuple(index))
-        return prepared
     source: Source
-    if kind == "svmlight":
+    if kind in _OF_COLUMNS:
+        how = {"label": label, "expected": expected, "labelled": labelled, "drop": drop}
+        source = _columns(text, kind, header, encoding, choices, **how)
+        if isinstance(source, PreparedSource):  # it may not know its features yet
+            return source
+    elif kind == "svmlight":
         source = SvmlightSource(
             text, n_features=n_features, first_feature=first_feature, encoding=encoding
         )
-    elif kind == "table":
-        with naming_line_of_label(text, label, encoding):
-            source = TableSource(
-                text,
-                label=label,
-                expected=expected,
-                labelled=labelled,
-                header=header,
-                encoding=encoding,
-                drop=drop,
-            )
     elif kind == "npy":
         source = NpySource(text, label=label, expected=expected)
-    elif kind == "npz":
-        source = NpzSource(text, part=part, label=label, n_features=n_features, data=data)
-    elif kind == "parquet":
-        source = ParquetSource(text, label=label, expected=expected, labelled=labelled, drop=drop)
-        source.reading = replace(source.reading, index=tuple(index))
     else:
-        source = ZarrSource(text, part=part, label=label, n_features=n_features, data=data)
+        archive = NpzSource if kind == "npz" else ZarrSource
+        source = archive(text, part=part, label=label, n_features=n_features, data=data)
     if n_features is not None and source.n_features != n_features:
         raise InputError(f"{text}: {source.n_features} features, but {n_features} are needed")
     return source
 
 
-def _prepared(
+def _refuse_unused(
+    path: str, kind: str, drop: Sequence[str], choices: Choices, data: str | None
+) -> None:
+    """Raise an error for what is given and is not for files of this format."""
+    if kind not in _OF_COLUMNS:
+        for word in (*(["drop"] if drop else ()), *choices.given):
+            raise InputError(f"{path}: {word} cannot be used: its columns have no names")
+    if data is not None and kind not in ("npz", "zarr"):
+        raise InputError(f"{path}: data names an array of an archive, which this file is not")
+
+
+def _columns(
     path: str,
     kind: str,
     header: bool | None,
     encoding: str | None,
     choices: Choices,
     **how: Any,
-) -> PreparedSource | None:
-    """Return a table whose columns must be made numbers as a source; None for other files."""
-    expected = how["expected"]
-    later = None if expected is None else expected.columns
-    must = bool(choices.given) or later is not None
-    words = {"label": how["label"], "drop": how["drop"], "expected": expected}
+) -> Source:
+    """Return a file of columns as a source, prepared where its columns must be made numbers."""
+    if kind == "parquet":
+        return _parquet(path, choices, **how)
     if kind == "jsonl":
         return PreparedSource(JsonLinesTable(path, encoding=encoding), choices=choices, **how)
-    if kind == "parquet" and (must or not is_plain_parquet(path, **words)):
-        return PreparedSource(ParquetTable(path), choices=choices, **how)
-    if kind == "table" and (must or not is_plain_text(path, header, encoding, **words)):
-        decimal, known, empty = choices.decimal, None, empty_words(choices.missing_words)
-        if later is not None:
-            decimal, known = later.decimal, later.inputs if later.has_names else None
-            empty = later.empty_words
-        table = CsvTable(
-            path,
-            header=header,
-            encoding=encoding,
-            decimal=decimal,
-            known=known,
-            missing_words=empty,
-        )
-        return PreparedSource(table, choices=choices, **how)
-    return None
+    with naming_line_of_label(path, how["label"], encoding):
+        prepared = _prepared_text(path, header, encoding, choices, **how)
+        if prepared is not None:
+            return prepared
+        return TableSource(path, header=header, encoding=encoding, **how)
+
+
+def _parquet(path: str, choices: Choices, **how: Any) -> Source:
+    """Return a Parquet file as a source, without the columns that hold an index of pandas."""
+    label, expected = how["label"], how["expected"]
+    index: list[str] = []
+    if expected is None or expected.names is None:
+        named = {*choices.columns, *choices.named, *how["drop"]}
+        index = index_columns(path, label=label, named=named)
+        how["drop"] = [*how["drop"], *index]
+    words = {"label": label, "drop": how["drop"], "expected": expected}
+    source: Source
+    if _must_prepare(choices, expected) or not is_plain_parquet(path, **words):
+        source = PreparedSource(ParquetTable(path), choices=choices, **how)
+    else:
+        source = ParquetSource(path, **how)
+    source.reading = replace(source.reading, index=tuple(index))
+    return source
+
+
+def _prepared_text(
+    path: str, header: bool | None, encoding: str | None, choices: Choices, **how: Any
+) -> PreparedSource | None:
+    """Return delimited text whose columns must be made numbers as a source; None: other text."""
+    expected = how["expected"]
+    later = None if expected is None else expected.columns
+    words = {"label": how["label"], "drop": how["drop"], "expected": expected}
+    if not _must_prepare(choices, expected) and is_plain_text(path, header, encoding, **words):
+        return None
+    decimal, known, empty = choices.decimal, None, empty_words(choices.missing_words)
+    if later is not None:
+        decimal, known = later.decimal, later.inputs if later.has_names else None
+        empty = later.empty_words
+    table = CsvTable(
+        path, header=header, encoding=encoding, decimal=decimal, known=known, missing_words=empty
+    )
+    return PreparedSource(table, choices=choices, **how)
+
+
+def _must_prepare(choices: Choices, expected: Expected | None) -> bool:
+    """Return whether columns are prepared, even if all of them are numbers."""
+    return bool(choices.given) or (expected is not None and expected.columns is not None)
 
 
 def source_parts(path: str, encoding: str | None = None) -> list[str]:
