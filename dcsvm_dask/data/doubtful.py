@@ -140,7 +140,7 @@ def _of_features(names: Sequence[str] | None, survey: Survey) -> list[str]:
 def _of_sample(
     source: Source, survey: Survey, sample: RowSample, codes: Sequence[int] | None
 ) -> list[str | None]:
-    """Return what a sample says of values for missing cells, and of columns that tell the label."""
+    """Return warnings by a sample: values for missing cells, and columns that predict the label."""
     rows, labels = sample.read()
     if not len(rows):
         return []

@@ -1,4 +1,4 @@
-"""Columns that tell the label alone, as a copy of it or what follows from it does."""
+"""Columns that predict the label alone, as a copy of it or what follows from it does."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from dcsvm_dask.readers.source import Source
 
 LEAST_ROWS, LEAST_OF_CLASS = 50, 10
 WRONG, WRONG_OF_OTHERS = 1e-3, 0.1
-"""Most rows whose label the column does not tell: of all, and of those outside of the largest
+"""Most rows whose label the column does not predict: of all, and of those outside of the largest
 class."""
 RARE = 0.05
 """Most rows, of all, in classes of fewer rows than `LEAST_OF_CLASS`, such as slips of the pen, that
 are not looked at."""
 LEAST_OF_VALUE = 10
-"""Rows of a value from which on it tells something."""
+"""Rows of a value from which on it predicts a class."""
 MANY_ROWS = 1000
 """Of fewer, the measurements of two classes may well lie apart."""
 LOOKED_AT, FEW_VALUES = 256, 64
-"""Rows that rule most columns out, and values of a column of which each may tell a class."""
+"""Rows that rule most columns out, and values of a column of which each may predict a class."""
 
 
 class Leak(NamedTuple):
-    """A column, and the share of the rows whose label it tells."""
+    """A column, and the share of the rows whose label it predicts."""
 
     name: str
     share: float
@@ -39,9 +39,9 @@ class Leak(NamedTuple):
 def leaks(
     rows: NDArray[np.float64], y: NDArray[np.int64], columns: Sequence[tuple[str, slice]]
 ) -> list[Leak]:
-    """Return the columns that tell the label of nearly all rows of a sample.
+    """Return the columns that predict the label of nearly all rows of a sample.
 
-    A column tells it by its values, where each of them is that of one class, or by one range for
+    A column predicts it by its values, where each of them is that of one class, or by one range for
     each class: of many rows, or by distinct whole numbers, as identifiers are.
 
     Parameters
@@ -78,7 +78,7 @@ def leaks(
 
 
 def leaks_warning(found: Sequence[Leak], n: int, *, is_all: bool, drops: bool = True) -> str | None:
-    """Return the warning of columns that tell the label of nearly all of n rows; None: of none.
+    """Return the warning of columns that predict the label of nearly all of n rows; None: of none.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _as_one(features: NDArray[np.float64]) -> NDArray[np.float64]:
 def _are_possible(
     values: NDArray[np.float64], y: NDArray[np.int64], most: float
 ) -> NDArray[np.bool_]:
-    """Return which columns may tell all labels but `most`, by a few rows."""
+    """Return which columns may predict all labels but `most`, by a few rows."""
     order = np.argsort(y, kind="stable")
     values, y = values[order], y[order]
     places = np.argsort(values, axis=0, kind="stable")  # of equal values by class
@@ -163,7 +163,7 @@ def _wrong_by_value(values: NDArray[np.float64], y: NDArray[np.int64], least: in
 
 
 def _wrong_by_range(values: NDArray[np.float64], y: NDArray[np.int64]) -> int:
-    """Return how many rows are of another class than their place among sorted values tells.
+    """Return how many rows are of another class than their place among sorted values predicts.
 
     Each class has as many places as it has rows. Rows with equal values are in the worst order.
     """

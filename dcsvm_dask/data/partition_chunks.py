@@ -170,7 +170,7 @@ def cut(stored: Stored, spans: dict[str, Span], values_before: int, is_first: bo
 def write(
     part: RecordedPlace, starts: dict[str, int], own: Stored, *pieces: Piece
 ) -> tuple[dict[str, tuple[int, int]], RoundingLoss, Largest]:
-    """Write the chunks that begin in a partition; return their checksums, and what it says of rows.
+    """Write the chunks that begin in a partition; return their checksums, and facts of its rows.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ def cut(order: Index, n_off: int, classes: NDArray[Any] | None) -> tuple[Index, 
     n_off : int
         Number of rows to cut off.
     classes : ndarray, optional
-        The class of each row, by its number: of each the last ones are cut off, as `shares` says.
+        The class of each row, by its number: of each the last ones are cut off, as by `shares`.
     """
     if classes is None:
         return order[: len(order) - n_off], order[len(order) - n_off :]

@@ -3,7 +3,7 @@
 All readers (text, Parquet, NumPy matrices and data frames) use the same rule: the label is the
 column named by ``label``, else the last one that is not an index of pandas. If that has no usual
 name of a label and another one has (`LABEL_NAMES`), the label is ambiguous, and the table is an
-error. The name `NO_LABEL` says that no column is a label, unless a column is called so.
+error. The name `NO_LABEL` means that no column is a label, unless a column is called so.
 
 A later table (a test part, rows to predict) is matched with the training data by the names of the
 columns where both have names: in any order, and other columns are left out. Otherwise it is

@@ -25,7 +25,7 @@ _NO_VALUES = frozenset({
     "not available", "null", "n.a", "n.d", "nd", "unavailable", "undefined", "unknown", "void",
 })  # fmt: skip
 _SHORT = 3
-"""Letters of a word that may be a unit where no other column says so."""
+"""Letters of a word that may be a unit where no other column has one."""
 
 
 class TextTable(Protocol):
@@ -50,7 +50,7 @@ class TextTable(Protocol):
 
 
 def names_total(cell: str) -> bool:
-    """Return whether a cell says that its row holds totals of the rows above."""
+    """Return whether a cell marks its row as totals of the rows above."""
     return cell.strip(" \t\r\ufeff'\"*").rstrip(":= ").casefold() in _TOTALS
 
 
@@ -78,7 +78,7 @@ def _totals(cell: str) -> str:
 def are_units(words: Sequence[str]) -> bool:
     """Return whether words in the first row of columns of numbers look like units.
 
-    Words that say that a value is missing do not.
+    Words for missing values do not.
 
     Parameters
     ----------

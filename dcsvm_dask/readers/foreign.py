@@ -74,25 +74,25 @@ def refuse_foreign_file(path: str, base: str, head: bytes) -> None:
     InputError
         With what to do instead.
     """
-    marked = _said_of_markup(head)
+    marked = _kind_of_markup(head)
     if marked is not None:
         raise InputError(f"{path}: {marked}")
-    for endings, said in _ENDINGS.items():
+    for endings, problem in _ENDINGS.items():
         if base.endswith(endings):
-            if said == _SHEET and _is_text(head):
-                said = "is text, but has the name of a spreadsheet: rename it to .csv"
-            raise InputError(f"{path}: {said}")
-    in_zip = None if base.endswith(".npz") else _said_of_zip(head)
+            if problem == _SHEET and _is_text(head):
+                problem = "is text, but has the name of a spreadsheet: rename it to .csv"
+            raise InputError(f"{path}: {problem}")
+    in_zip = None if base.endswith(".npz") else _kind_of_zip(head)
     if in_zip is not None:
         raise InputError(f"{path}: {in_zip}")
     if _RELATION.match(head):
         raise InputError(f"{path}: {_ARFF}")
-    for magic, said in _MAGIC.items():
+    for magic, problem in _MAGIC.items():
         if head.startswith(magic):
-            raise InputError(f"{path}: {said}")
+            raise InputError(f"{path}: {problem}")
 
 
-def _said_of_markup(head: bytes) -> str | None:
+def _kind_of_markup(head: bytes) -> str | None:
     """Return what a file of HTML or XML is, by its first mark; None of other files.
 
     So is a pointer that stands for a file of any name.
@@ -115,7 +115,7 @@ def _is_text(head: bytes) -> bool:
     return not head.startswith(_BINARY_SHEETS) and b"\0" not in head
 
 
-def _said_of_zip(head: bytes) -> str | None:
+def _kind_of_zip(head: bytes) -> str | None:
     """Return what a zip archive is, by the names at its beginning; None of other files.
 
     The sheets of Excel, LibreOffice and Numbers are zip archives, and so are those of NumPy.

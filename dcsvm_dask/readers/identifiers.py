@@ -20,7 +20,7 @@ def words_of(name: str) -> list[str]:
 
 
 def names_identifier(name: str) -> bool:
-    """Return whether the last word of a column's name says that it identifies rows."""
+    """Return whether the last word of a column's name means that it identifies rows."""
     words = words_of(name)
     if not words or not name.rstrip().endswith(words[-1]):
         return False

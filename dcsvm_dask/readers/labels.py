@@ -381,12 +381,12 @@ def named_label(given: Any, labels: Sequence[Label], *, any_case: bool = False) 
 
 
 def _takes_booleans(classes: Sequence[Label]) -> bool:
-    """Return whether booleans may be labels of some classes: not of 1 and 2, say."""
+    """Return whether booleans may be labels of some classes: for example not of 1 and 2."""
     return all(_flag(one) is not None for one in classes)
 
 
 def _same(label: Label, other: Label) -> bool:
-    """Return whether a word for yes or no, and a boolean or number, say the same."""
+    """Return whether a word for yes or no, and a boolean or number, mean the same."""
     if isinstance(label, str) and isinstance(other, str):
         return False
     flags = _flag(label), _flag(other)

@@ -19,17 +19,17 @@ class RowError(InputError):
         Name of the source.
     row : int
         Its row among those that were read.
-    said : str
+    problem : str
         What follows the place in the message: " has ...", or ": ...".
     """
 
-    def __init__(self, name: str, row: int, said: str) -> None:
-        super().__init__(name, row, said)
-        self.row, self.said = row, said
+    def __init__(self, name: str, row: int, problem: str) -> None:
+        super().__init__(name, row, problem)
+        self.row, self.problem = row, problem
 
     def __str__(self) -> str:
-        name, row, said = self.args  # without passwords
-        return f"{name}: row {row} (counted from 0){said}"
+        name, row, problem = self.args  # without passwords
+        return f"{name}: row {row} (counted from 0){problem}"
 
 
 @contextlib.contextmanager
@@ -53,9 +53,9 @@ def by_line(source: Any, row_of: Callable[[int], int] = int) -> Iterator[None]:
             raise
         label = getattr(source.reading, "label", None)
         column = "" if label is None else f" the column {label!r}"
-        said = f":{column}{error.said}" if error.said.startswith(" ") else error.said
+        problem = f":{column}{error.problem}" if error.problem.startswith(" ") else error.problem
         where = source.where(row_of(error.row))
-        raise InputError(f"{source.name}, {where}{said}") from error
+        raise InputError(f"{source.name}, {where}{problem}") from error
 
 
 def line_of_row(

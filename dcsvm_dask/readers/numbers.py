@@ -4,7 +4,7 @@ Up to 15 digits or so, a product or quotient of two exact doubles is correctly r
 "How to read floating point numbers accurately", 1990). Up to 19 digits, D. Lemire's algorithm is
 ("Number parsing at a gigabyte per second", Software: Practice and Experience 51, 2021; complete
 without a fallback by N. Mushtak and D. Lemire, "Fast number parsing without fallback", 2023).
-Where more digits leave the rounding open, the status tells the caller to use ``float()``.
+Where more digits leave the rounding open, the status requires ``float()`` of the caller.
 """
 
 from __future__ import annotations

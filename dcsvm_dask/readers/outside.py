@@ -17,7 +17,7 @@ SHARE = 0.1
 class OutsideCounts:
     """Counts cells that are farther from their feature's training range than that is wide.
 
-    Features that were constant are left out: nothing says how much they may vary.
+    Features that were constant are left out: their variation is unknown.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class OutsideCounts:
 
 
 def outside_line(found: dict[str, dict[str, float]], n_rows: int) -> str | None:
-    """Return what `OutsideCounts.to_json` says of so many rows, for users; None: nothing."""
+    """Return the message on `OutsideCounts.to_json` of so many rows; None: nothing to report."""
     name, worst = max(found.items(), key=lambda pair: pair[1]["cells"], default=("", None))
     if worst is None or worst["cells"] <= SHARE * n_rows:
         return None

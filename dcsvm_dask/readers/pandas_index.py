@@ -12,7 +12,7 @@ from dcsvm_dask.readers.parquet import open_parquet
 def index_columns(path: str, *, label: str | int | None, named: Collection[str]) -> list[str]:
     """Return the names of the columns that are an index and not part of the table.
 
-    An index says which row it is, not what the row holds; a data frame in memory has it beside its
+    An index identifies a row and is no value of it; a data frame in memory has it beside its
     columns.
 
     Parameters

@@ -23,7 +23,7 @@ from dcsvm_dask.readers.lines import line_of_row
 from dcsvm_dask.readers.preparing.cells import hint_for_dash
 from dcsvm_dask.readers.source import SVMLIGHT, Block, Reading
 
-_SAYS = {
+_MESSAGES = {
     parse.BAD_LABEL: "the label is not a number: {word}; number the classes in this "
     "format, and write 0 where one is not known",
     parse.BAD_PAIR: "index:value was expected, got {word}",
@@ -156,7 +156,7 @@ class SvmlightSource:
             else:
                 break
         if status != parse.OK:
-            text_of_error = _SAYS[status].format(word=show(text, where))
+            text_of_error = _MESSAGES[status].format(word=show(text, where))
             text_of_error += hint_for_dash(word_at(text, where))
             raise InputError(
                 f"{self.name}, line {line + count_lines(text, where)}: {text_of_error}"

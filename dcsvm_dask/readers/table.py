@@ -42,7 +42,7 @@ TOO_MANY_REMEDY = (
     "than the header, such as the row names of R, put a name before those of line 1"
 )
 
-_SAYS = {
+_MESSAGES = {
     parse.TOO_FEW: f"fewer than {{columns}} cells; {TOO_FEW_REMEDY}",
     parse.TOO_MANY: f"more than {{columns}} cells; {TOO_MANY_REMEDY}",
     parse.MISSING: f"{{column}} is empty; {FILL_IN}",
@@ -216,7 +216,7 @@ class TableSource:
         if word.startswith('"') and status == parse.NOT_A_NUMBER:  # its cell may have separators
             word = word_at(text, where + 1, b'"\r\n')
         at = line + count_lines(text, where)
-        problem = _SAYS[status].format(columns=head.columns, column=named, word=repr(word))
+        problem = _MESSAGES[status].format(columns=head.columns, column=named, word=repr(word))
         if status == parse.NOT_FINITE and word.strip("+-").lower() == "nan":
             problem = f"{named} is {word!r}; {FILL_IN}"
         is_missing = status == parse.NOT_A_NUMBER and word.strip() in MISSING_WORDS
@@ -232,10 +232,10 @@ class TableSource:
         is_first = head.names is not None and at == head.skip_lines + 1
         if status == parse.NOT_A_NUMBER and is_first and not is_missing:
             problem += hint_for_units(word, f"line {at}")
-        said = f"{self.name}, line {at}: {problem}"
+        message = f"{self.name}, line {at}: {problem}"
         if status == parse.NOT_A_NUMBER and not self._is_later and head.delimiter != " ":
-            raise NotPlainError(said)
-        raise InputError(said)
+            raise NotPlainError(message)
+        raise InputError(message)
 
 
 def _exact(word: str) -> float:

@@ -142,7 +142,7 @@ SEPARATORS = "between cells may stand commas, semicolons, tabs, | or blanks"
 """What can separate cells, for messages."""
 _QUOTED = re.compile('"[^"]*"')
 LOOKED_AT = 32
-"""Lines below the first one that say whether it belongs to them."""
+"""Lines below the first one that show whether it belongs to them."""
 
 
 def find_delimiter(path: str, line: str, decimal: str = ".", *, below: Sequence[str] = ()) -> str:

@@ -18,7 +18,7 @@ _MARKS = ("\t", ",", ";", "|", None)
 def naming_line_of_label(
     path: str, label: str | int | None, encoding: str | None
 ) -> Iterator[None]:
-    """Say in which line of a text the name of the label stands, where it is in no header.
+    """Add to errors the line that has the name of the label, where that is in no header.
 
     Parameters
     ----------

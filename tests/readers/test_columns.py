@@ -123,8 +123,11 @@ def test_columns_that_are_left_out(opened: Opener, tmp_path: Path) -> None:
     assert source.feature_names == ["a", "b"]
     assert source.reading.position == 1
     np.testing.assert_array_equal(next(iter(source.blocks()))[0], [[1, 3], [2, 4]])
-    for drop, said in ((["c"], "no column 'c' to drop"), (["ort"], "no column 'ort'; there are")):
-        with pytest.raises(InputError, match=said):
+    for drop, message in (
+        (["c"], "no column 'c' to drop"),
+        (["ort"], "no column 'ort'; there are"),
+    ):
+        with pytest.raises(InputError, match=message):
             opened(table, tmp_path, label="ort", drop=drop)
 
 

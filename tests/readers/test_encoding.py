@@ -38,7 +38,7 @@ def read(path: Path, encoding: str | None = None) -> tuple[list[str] | None, lis
         ("utf-16-le", "utf-16"),
         ("utf-16-be", "UTF_16_BE"),
         ("mac-roman", "macroman"),
-        ("utf-8-sig", "cp1252"),  # what the mark says holds
+        ("utf-8-sig", "cp1252"),  # the mark decides
         ("utf-16", "cp1252"),
     ],
 )
@@ -72,8 +72,8 @@ def test_utf16_in_the_other_byte_order(tmp_path: Path) -> None:
 def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(("a,ort\n" + "1,x\n" * 3 + "2,Jä\n3,Jö\n").encode("latin-1"))
-    said = re.escape(f"{path}, line 5: the byte 0xe4 is not utf-8; give the encoding: ")
-    with pytest.raises(InputError, match=said + "--encoding cp1252"):
+    message = re.escape(f"{path}, line 5: the byte 0xe4 is not utf-8; give the encoding: ")
+    with pytest.raises(InputError, match=message + "--encoding cp1252"):
         read(path)
     # Beyond what is looked at first.
     path.write_bytes(b"a,ort\n" + b"1.00000,x\n" * 200_000 + b"2,J\xe4\n")

@@ -29,7 +29,7 @@ def written(folder: Path, *lines: str, separator: str = ",") -> Path:
     return path
 
 
-def said_of(path: Path, **how: Any) -> str:
+def message_of(path: Path, **how: Any) -> str:
     """Return the one warning of an ingest that speaks of totals; "" where there is none."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -75,10 +75,12 @@ def test_a_word_in_the_first_row_is_no_unit(tmp_path: Path) -> None:
 @pytest.mark.parametrize("total", ["Total,9,9,40", "Gesamt:,9,9,no", "r,9,9,Sum", '"Summe",9,9,no'])
 def test_totals_are_warned_of_by_their_line(total: str, separator: str, tmp_path: Path) -> None:
     path = written(tmp_path, "id,a,b,y", *ROWS, total, "", separator=separator)
-    said = said_of(path)
-    assert said.startswith(f"{path}: line {N + 2} looks like a row of totals of those above it (")
-    assert said.endswith("; delete it where it is no row")
-    assert said_of(path, one_hot=["id"], drop=[]) == said
+    message = message_of(path)
+    assert message.startswith(
+        f"{path}: line {N + 2} looks like a row of totals of those above it ("
+    )
+    assert message.endswith("; delete it where it is no row")
+    assert message_of(path, one_hot=["id"], drop=[]) == message
 
 
 @pytest.mark.parametrize("total", ["r,Total,9,no", "r,9,Sum,"])
@@ -91,15 +93,15 @@ def test_totals_among_numbers_are_refused(total: str, missing: str, tmp_path: Pa
 
 def test_totals_after_the_rows_that_are_taken_are_not_warned_of(tmp_path: Path) -> None:
     path = written(tmp_path, "id,a,b,y", *ROWS, "Total,1,2,no")
-    assert "line 42 looks like a row of totals" in said_of(path)
-    assert said_of(path, rows=(0, N)) == ""
+    assert "line 42 looks like a row of totals" in message_of(path)
+    assert message_of(path, rows=(0, N)) == ""
 
 
 def test_a_category_that_rows_above_have_is_no_total(tmp_path: Path) -> None:
     path = written(tmp_path, "id,a,b,y", "Total,1,2,no", *ROWS, "Total,9,9,no")
-    assert said_of(path) == ""
+    assert message_of(path) == ""
     path = written(tmp_path, "id,a,b,Total", "r,1,2,no", *ROWS, "Total,9,9,no")
-    assert said_of(path, label="Total") != ""
+    assert message_of(path, label="Total") != ""
 
 
 def frame_of(*rows: str) -> pd.DataFrame:
@@ -124,7 +126,7 @@ FORMS = ["pandas", "polars", "parquet", "jsonl"]
 
 @pytest.mark.parametrize("form", FORMS)
 def test_totals_of_other_formats(form: str, tmp_path: Path) -> None:
-    def said(*rows: str, **how: Any) -> str:
+    def message(*rows: str, **how: Any) -> str:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             source = given(form, frame_of(*rows), tmp_path)
@@ -133,11 +135,11 @@ def test_totals_of_other_formats(form: str, tmp_path: Path) -> None:
 
     where = f"line {N + 1}" if form == "jsonl" else f"row {N} (counted from 0)"
     for how in ({}, {"one_hot": ["id"], "drop": []}):
-        found = said(*ROWS, "Total,9,9,no", **how)
+        found = message(*ROWS, "Total,9,9,no", **how)
         assert f"{where} looks like a row of totals of those above it ('Total'); delete" in found
-    assert said(*ROWS, "Total,9,9,no", rows=(0, N)) == ""
-    assert said("Total,1,2,no", *ROWS, "Total,9,9,no") == ""
-    assert said(*ROWS) == ""
+    assert message(*ROWS, "Total,9,9,no", rows=(0, N)) == ""
+    assert message("Total,1,2,no", *ROWS, "Total,9,9,no") == ""
+    assert message(*ROWS) == ""
 
 
 def test_several_json_objects_in_a_line_and_one_in_several(tmp_path: Path) -> None:

@@ -58,8 +58,8 @@ def test_targets(kind: str, how: dict[str, Any], tmp_path: Path) -> None:
     path, line = written(tmp_path, kind, with_bad(X[:, 0].tolist(), 1e101))
     more: dict[str, Any] = {"one_hot": "auto"} if kind == "prepared" else {}
     column = "" if kind == "svm" else " the column 'y'"
-    said = f"{path}, line {line}:{column} has the target 1e+101, which is beyond 1e+100; fill in"
-    with pytest.raises(InputError, match=f"^{re.escape(said)}"):
+    message = f"{path}, line {line}:{column} has the target 1e+101, which is beyond 1e+100; fill in"
+    with pytest.raises(InputError, match=f"^{re.escape(message)}"):
         ingest(path, tmp_path / "d.zarr", task="regression", **more, **how)
 
 
@@ -67,9 +67,9 @@ def test_targets(kind: str, how: dict[str, Any], tmp_path: Path) -> None:
 def test_words_as_targets(kind: str, tmp_path: Path) -> None:
     path, line = written(tmp_path, kind, with_bad(X[:, 0].astype(str).tolist(), "high"))
     more: dict[str, Any] = {"one_hot": "auto"} if kind == "prepared" else {}
-    said = f"{path}, line {line}: the column 'y' has the target 'high', which is not a number"
+    message = f"{path}, line {line}: the column 'y' has the target 'high', which is not a number"
     for fraction in (None, 0.2):
-        with pytest.raises(InputError, match=f"^{re.escape(said)}"):
+        with pytest.raises(InputError, match=f"^{re.escape(message)}"):
             ingest(path, tmp_path / "d.zarr", task="regression", test_fraction=fraction, **more)
 
 
@@ -94,24 +94,24 @@ def test_rows_that_are_left_out_are_counted(tmp_path: Path) -> None:
 def test_labels_that_the_training_rows_do_not_have(tmp_path: Path) -> None:
     path, line = written(tmp_path, "plain", with_bad(list("ab" * 30), "c"))
     train = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": list("ab" * 30)})
-    said = (
+    message = (
         rf"t\.csv, line {line}: the column 'y' has the label 'c', which does not occur in the .* "
         r"\('a', 'b'\); write it as it is there, or leave such rows out"
     )
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         ingest(train, tmp_path / "d.zarr", label="y", test=path)
     data = ingest(train, tmp_path / "d.zarr", label="y")
     run = api.train(data.place, tmp_path / "run")
-    said = (
+    message = (
         rf"t\.csv, line {line}: the label 'c' does not occur in the training data \('a', 'b'\); wr"
     )
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         run.evaluate(path)
 
 
 def test_rows_without_lines_keep_their_numbers() -> None:
     error = pickle.loads(pickle.dumps(RowError("FILE", 7, " has no label")))
     assert isinstance(error, RowError)
-    assert (str(error), error.row, error.said) == (
+    assert (str(error), error.row, error.problem) == (
         "FILE: row 7 (counted from 0) has no label", 7, " has no label",
     )  # fmt: skip

@@ -66,7 +66,7 @@ def codes(path: Path) -> list[Any]:
 
 
 def read_in_2_gib(path: Path) -> str:
-    """Return what a process says that reads a file in 2 GiB of memory, with the usual bound."""
+    """Return the output of a process that reads a file in 2 GiB of memory, with the usual bound."""
     words = {name: value for name, value in os.environ.items() if name != memory.SETTING}
     done = subprocess.run(
         [sys.executable, "-c", READ, str(path)], capture_output=True, text=True, env=words

@@ -117,7 +117,7 @@ def test_rows_without_labels_serve_prediction_only(archive: tuple[Path, Save]) -
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"X_train_indptr": np.r_[np.arange(500), 3]}, "descends or exceeds"),
         ({"X_train_indptr": np.arange(501) * 10**6}, "descends or exceeds"),
@@ -131,16 +131,16 @@ def test_rows_without_labels_serve_prediction_only(archive: tuple[Path, Save]) -
         ({"y_train": Y[:499]}, "500 rows in X_train, but"),
     ],
 )
-def test_parts_that_do_not_fit(change: Any, said: str, archive: tuple[Path, Save]) -> None:
+def test_parts_that_do_not_fit(change: Any, message: str, archive: tuple[Path, Save]) -> None:
     path, save = archive
     save(**{**csr_parts("X_train", S), "y_train": Y, **change})
-    with pytest.raises(InputError, match=said) as caught:
+    with pytest.raises(InputError, match=message) as caught:
         read(path)
     assert str(path) in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("arrays", "said"),
+    ("arrays", "message"),
     [
         ({"X": X[:, 0], "y": Y}, r"1 axis; .*X\.reshape"),
         ({"X": X[:0], "y": Y[:0]}, "empty: 0 rows"),
@@ -149,10 +149,10 @@ def test_parts_that_do_not_fit(change: Any, said: str, archive: tuple[Path, Save
         ({"X": np.where(X[3, 0] == X, 1e39, X), "y": Y}, r"row 3, column 0 .* is infinite"),
     ],
 )
-def test_tables_that_are_refused(arrays: Any, said: str, archive: tuple[Path, Save]) -> None:
+def test_tables_that_are_refused(arrays: Any, message: str, archive: tuple[Path, Save]) -> None:
     path, save = archive
     save(**arrays)
-    with pytest.raises(InputError, match=said) as caught:
+    with pytest.raises(InputError, match=message) as caught:
         read(path)
     assert str(path) in str(caught.value)
 
@@ -265,7 +265,7 @@ def test_parquet_with_two_columns_of_one_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "said"),
+    ("columns", "message"),
     [
         (
             {"a": ["x", "y"], "y": [1, 2]},
@@ -277,15 +277,15 @@ def test_parquet_with_two_columns_of_one_name(tmp_path: Path) -> None:
         ({"a": [1.0, 2.0]}, "0 features"),
     ],
 )
-def test_parquet_that_is_refused(columns: Any, said: str, tmp_path: Path) -> None:
+def test_parquet_that_is_refused(columns: Any, message: str, tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table(columns), path)
-    with pytest.raises(InputError, match=said) as caught:
+    with pytest.raises(InputError, match=message) as caught:
         read(path)
     assert str(path) in str(caught.value)
 
 
-def test_a_matrix_of_save_npz_is_told_and_the_advice_works(tmp_path: Path) -> None:
+def test_a_matrix_of_save_npz_is_recognised_and_the_advice_works(tmp_path: Path) -> None:
     X = sparse.random_array((30, 4), density=0.5, rng=0, format="csr")
     y = np.arange(30) % 2
     for kind in ("coo", "dia", "csr"):

@@ -74,7 +74,7 @@ CALC = _zipped(("mimetype", "application/vnd.oasis.opendocument.spreadsheet"), (
 
 @pytest.mark.parametrize("name", ["t", "t.csv", "t.txt", "t.dat"])
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (EXCEL, "is a spreadsheet: save the sheet as CSV, or in Python give"),
         (CALC, "is a spreadsheet: save the sheet as CSV, or in Python give"),
@@ -85,17 +85,17 @@ CALC = _zipped(("mimetype", "application/vnd.oasis.opendocument.spreadsheet"), (
     # Archives hold the time at which they were written, which may not be part of a test's name.
     ids=["excel", "calc", "old excel", "numbers", "zip"],
 )
-def test_sheets_are_told_by_their_content(
-    name: str, content: bytes, said: str, tmp_path: Path
+def test_sheets_are_recognised_by_their_content(
+    name: str, content: bytes, message: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(InputError, match=f"{name}: {said}"):
+    with pytest.raises(InputError, match=f"{name}: {message}"):
         open_source(tmp_path / name)
 
 
 @pytest.mark.parametrize("name", ["t", "t.csv", "t.xls", "t.svm"])
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("<!doctype html>\n<html>", "is a web page: save the table"),
         ("<p>Good,1\n<p>Bad,2\n", "is a web page: .*; where it is a table of texts .*, begin it"),
@@ -108,9 +108,11 @@ def test_sheets_are_told_by_their_content(
         ("version https://git-lfs.github.com/spec/v1\n", "is a pointer of Git LFS"),
     ],
 )
-def test_marks_are_told_by_their_content(name: str, text: str, said: str, tmp_path: Path) -> None:
+def test_marks_are_recognised_by_their_content(
+    name: str, text: str, message: str, tmp_path: Path
+) -> None:
     (tmp_path / name).write_text(f"{text}\n1,2\n", encoding="utf-8")
-    with pytest.raises(InputError, match=f"{name}: {said}"):
+    with pytest.raises(InputError, match=f"{name}: {message}"):
         open_source(tmp_path / name)
 
 

@@ -27,7 +27,7 @@ def test_cells_farther_than_the_range_is_wide(form: Callable[[Any], Any]) -> Non
     assert found.to_json(["a", "b", "c"]) == {"c": wanted}
 
 
-def test_users_are_told_of_more_than_single_outliers() -> None:
+def test_more_than_single_outliers_are_reported() -> None:
     far = {"cells": 3, "sample": 3940.0, "least": 1.5, "greatest": 39.4}
     assert outside_line({}, 3) is None
     assert outside_line({"price": far}, 30) is None

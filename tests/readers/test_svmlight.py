@@ -98,7 +98,7 @@ def test_a_known_width_gives_blocks_as_they_are(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (
             "# note\n1\n1 1:3 5:1\n",
@@ -110,13 +110,13 @@ def test_a_known_width_gives_blocks_as_they_are(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_known_width_is_kept(text: str, said: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=said):
+def test_a_known_width_is_kept(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
         list(open_source(write(tmp_path, text), n_features=4, first_feature=1).blocks())
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("x 1:1", "label is not a number: 'x'; number the classes"),
         ("1,2 1:1", "several labels"),
@@ -138,12 +138,12 @@ def test_a_known_width_is_kept(text: str, said: str, tmp_path: Path) -> None:
         ("1 3:1e39", "NaN, infinite or too large"),
     ],
 )
-def test_bad_lines_name_file_and_line(line: str, said: str, tmp_path: Path) -> None:
+def test_bad_lines_name_file_and_line(line: str, message: str, tmp_path: Path) -> None:
     path = write(tmp_path, f"1 1:1 2:2\n\n{line}\n1 1:1\n")
     with pytest.raises(InputError) as caught:
         read(path)
     assert str(caught.value).startswith(f"{path}, line 3: ")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 NUMBERS = st.floats(width=32, allow_nan=False, allow_infinity=False)

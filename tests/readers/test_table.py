@@ -121,7 +121,7 @@ def test_labels_that_are_words(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read(path)[1], ["yes", "no", "yes", "a, b", "7.0", "no"])
 
 
-def test_a_known_width_says_whether_there_are_labels(tmp_path: Path) -> None:
+def test_a_known_width_shows_whether_there_are_labels(tmp_path: Path) -> None:
     path = write(tmp_path, "1,2,3\n4,5,6\n")
     X, labels = read(path, expected=Expected(3))
     assert labels is None
@@ -132,7 +132,7 @@ def test_a_known_width_says_whether_there_are_labels(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "message"),
     [
         ("1,2,0\n1,2\n", 2, "fewer than 3 cells"),
         ("1,2,0\n\n1,2,3,4\n", 3, "more than 3 cells"),
@@ -152,17 +152,17 @@ def test_a_known_width_says_whether_there_are_labels(tmp_path: Path) -> None:
     ],
 )
 def test_bad_lines_name_file_line_and_column(
-    text: str, line: int, said: str, tmp_path: Path
+    text: str, line: int, message: str, tmp_path: Path
 ) -> None:
     path = write(tmp_path, text)
     with pytest.raises(InputError) as caught:
         read(path)
     assert str(caught.value).startswith(f"{path}, line {line}: ")
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("text", "options", "said"),
+    ("text", "options", "message"),
     [
         ("a,b,y\n", {}, "holds no rows"),
         ("1\n2\n", {}, "has one column; a label and features are needed; between cells may"),
@@ -170,12 +170,12 @@ def test_bad_lines_name_file_line_and_column(
         ("1,2\n1,2\n", {"label": "7"}, "no column 7: there are 2"),
     ],
 )
-def test_bad_tables(text: str, options: Any, said: str, tmp_path: Path) -> None:
+def test_bad_tables(text: str, options: Any, message: str, tmp_path: Path) -> None:
     path = write(tmp_path, text)
     with pytest.raises(InputError) as caught:
         read(path, **options)
     assert str(path) in str(caught.value)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 NUMBERS = st.floats(width=32, allow_nan=False, allow_infinity=False)

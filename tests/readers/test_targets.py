@@ -101,8 +101,8 @@ def test_targets_that_are_dates(form: str, tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "t.csv", index=False)
     how: dict[str, Any] = {"label": "y", "task": "regression"}
     if form in ("%Y%m%d", "%Y%m"):
-        said = rf"the targets, such as {days[0].strftime(form)}, look like dates"
-        with pytest.warns(DcsvmWarning, match=said):
+        message = rf"the targets, such as {days[0].strftime(form)}, look like dates"
+        with pytest.warns(DcsvmWarning, match=message):
             ingest(tmp_path / "t.csv", tmp_path / "d.zarr", **how)
         return
     with pytest.raises(InputError, match=r"line 2: .*, a date; regression learns numbers: write"):

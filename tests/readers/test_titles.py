@@ -49,48 +49,48 @@ def check(path: Path, folder: Path, **words: Any) -> None:
     ids=["sheet", "sep=", "titles", "tabs"],
 )
 @pytest.mark.parametrize("how", [{}, {"missing": "median"}], ids=["plain", "prepared"])
-def test_the_line_of_the_names_is_told_and_the_advice_works(
+def test_the_line_of_the_names_is_reported_and_the_advice_works(
     above: str, separator: str, how: dict[str, Any], tmp_path: Path
 ) -> None:
     path = written(tmp_path, above + FRAME.to_csv(index=False, sep=separator))
     line = above.count("\n") + 1
-    said = refused(path, **how)
-    if f"tail -n +{line} FILE > NEW" not in said:
-        assert "remove the lines above the names of the columns, or begin them with #" in said
+    problem = refused(path, **how)
+    if f"tail -n +{line} FILE > NEW" not in problem:
+        assert "remove the lines above the names of the columns, or begin them with #" in problem
     new = tmp_path / "new.csv"
     new.write_bytes(subprocess.check_output(["tail", "-n", f"+{line}", str(path)]))
     check(new, tmp_path, **how)
 
 
-def test_titles_among_blanks_are_told(tmp_path: Path) -> None:
+def test_titles_among_blanks_are_reported(tmp_path: Path) -> None:
     above = "Logger X200 Serial 1234\nStart: 12:00\n\n"
     table = FRAME.to_csv(index=False)
     for how in ({}, {"missing": "median"}):
-        said = refused(written(tmp_path, above + table), **how)
-        assert "is no row of the table below it; remove the lines above the names" in said
+        problem = refused(written(tmp_path, above + table), **how)
+        assert "is no row of the table below it; remove the lines above the names" in problem
     check(written(tmp_path, "# Logger X200 Serial 1234\n# Start: 12:00\n\n" + table), tmp_path)
 
 
 @pytest.mark.parametrize("label", ["in", "kid"])
-def test_a_name_that_is_in_no_header_is_told_alone(label: str, tmp_path: Path) -> None:
-    said = refused(written(tmp_path, FRAME.to_csv(index=False)), label=label)
-    assert said.endswith(f"no column {label!r}; there are: mass, width, kind")
+def test_a_name_that_is_in_no_header_is_reported_alone(label: str, tmp_path: Path) -> None:
+    problem = refused(written(tmp_path, FRAME.to_csv(index=False)), label=label)
+    assert problem.endswith(f"no column {label!r}; there are: mass, width, kind")
 
 
 @pytest.mark.parametrize("how", [{}, {"one_hot": "auto"}], ids=["plain", "prepared"])
 def test_row_names_of_r(how: dict[str, Any], tmp_path: Path) -> None:
     header, *rows = FRAME.to_csv(index=False).splitlines()
     named = "\n".join(f'"r{k}",{row}' for k, row in enumerate(rows))
-    said = refused(written(tmp_path, f"{header}\n{named}\n"), **how)
-    assert "line 2: more than 3 cells; " in said
-    assert said.endswith("such as the row names of R, put a name before those of line 1")
+    problem = refused(written(tmp_path, f"{header}\n{named}\n"), **how)
+    assert "line 2: more than 3 cells; " in problem
+    assert problem.endswith("such as the row names of R, put a name before those of line 1")
     check(written(tmp_path, f"row,{header}\n{named}\n"), tmp_path, drop=["row"], **how)
 
 
 @pytest.mark.parametrize("how", [{}, {"one_hot": "auto"}], ids=["plain", "prepared"])
 def test_a_note_below_the_table(how: dict[str, Any], tmp_path: Path) -> None:
-    said = refused(written(tmp_path, FRAME.to_csv(index=False) + "Source: us\n"), **how)
-    assert said.endswith(
+    problem = refused(written(tmp_path, FRAME.to_csv(index=False) + "Source: us\n"), **how)
+    assert problem.endswith(
         f"line {N + 2}: fewer than 3 cells; delete the line where it is no row of the table, such "
         "as a note, or complete it"
     )
@@ -100,14 +100,14 @@ def test_quoted_names_between_blanks(tmp_path: Path) -> None:
     header, *rows = FRAME.to_csv(index=False, sep=" ").splitlines()
     quoted = " ".join(f'"{name}"' for name in header.split())
     named = "\n".join(f'"{k}" {row}' for k, row in enumerate(rows, 1))
-    said = refused(written(tmp_path, f"{quoted}\n{named}\n"))
-    assert "write the table with commas between the cells (in R write.csv(..., row.names" in said
+    problem = refused(written(tmp_path, f"{quoted}\n{named}\n"))
+    assert "write the table with commas between the cells (in R write.csv(..., row.names" in problem
 
 
 @pytest.mark.parametrize("above", ["", "% by us\n\n%\n"])
 def test_arff_after_comments(above: str, tmp_path: Path) -> None:
-    said = refused(written(tmp_path, f"{above}@Relation r\n@attribute a numeric\n@data\n1\n"))
-    assert said.endswith("is an ARFF file: write its rows as CSV (scipy.io.arff reads it)")
+    problem = refused(written(tmp_path, f"{above}@Relation r\n@attribute a numeric\n@data\n1\n"))
+    assert problem.endswith("is an ARFF file: write its rows as CSV (scipy.io.arff reads it)")
 
 
 @pytest.mark.parametrize("how", [{}, {"missing": "median"}], ids=["plain", "prepared"])
@@ -127,7 +127,7 @@ def test_semicolons_in_quotes_do_not_separate(tmp_path: Path) -> None:
     assert data.feature_names == ["mass", "width; in; mm; of; one"]
 
 
-def test_a_header_that_is_repeated_is_told_once(tmp_path: Path) -> None:
+def test_a_header_that_is_repeated_is_reported_once(tmp_path: Path) -> None:
     text = FRAME.to_csv(index=False)
     path = written(tmp_path, text + text)
     message = refused(path)
@@ -164,8 +164,8 @@ def test_rows_with_more_tabs_than_cells_below_names_with_blanks(
 
 def test_a_word_of_a_name_in_line_1_is_no_title(tmp_path: Path) -> None:
     text = FRAME.to_csv(index=False).replace("kind", "the kind", 1)
-    said = refused(written(tmp_path, text))
-    assert said.endswith("no column 'kind'; there are: mass, width, the kind")
+    problem = refused(written(tmp_path, text))
+    assert problem.endswith("no column 'kind'; there are: mass, width, the kind")
 
 
 def test_semicolons_within_cells_do_not_separate(tmp_path: Path) -> None:
@@ -185,6 +185,8 @@ def test_a_line_for_excel_is_refused_by_the_reason(words: bool, line: str, tmp_p
     path = tmp_path / "t.csv"
     text = FRAME.assign(c="u").to_csv(index=False, sep=";") if words else FRAME.to_csv(index=False)
     path.write_text(f"{line}\n{text}", encoding="utf-8")
-    said = refused(path, one_hot="auto") if words else refused(path)
-    assert said.startswith(f"{path}, line 1: '")
-    assert said.endswith(" tells Excel what separates the cells; delete it (tail -n +2 FILE > NEW)")
+    problem = refused(path, one_hot="auto") if words else refused(path)
+    assert problem.startswith(f"{path}, line 1: '")
+    assert problem.endswith(
+        " tells Excel what separates the cells; delete it (tail -n +2 FILE > NEW)"
+    )

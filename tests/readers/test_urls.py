@@ -76,7 +76,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_foreign_run_opens_only_what_is_on_the_list(
     url: str, run: Path, tmp_path: Path, asked: list[str]
 ) -> None:
-    """Where its data and its held-out rows are said to lie."""
+    """The recorded places of its data and its held-out rows."""
     foreign = Path(shutil.copytree(run, tmp_path / "run"))
     header = RunFolder.open(str(run)).header
     for change in ({"data": {**header["data"], "url": url}}, {"holdout": url}):
@@ -193,19 +193,19 @@ def server() -> Iterator[str]:
 def test_a_file_is_read_where_its_neighbours_are_forbidden(
     path: str, server: str, tmp_path: Path, run: Path
 ) -> None:
-    said: list[str] = []
-    data = api.ingest(f"{server}/{path}", tmp_path / "data.zarr", label="y", report=said.append)
+    message: list[str] = []
+    data = api.ingest(f"{server}/{path}", tmp_path / "data.zarr", label="y", report=message.append)
     assert data.n_rows == 60
-    assert any("rows.csv" in line for line in said)
+    assert any("rows.csv" in line for line in message)
     assert data.source.startswith(f"{server}/{path.partition('?')[0]}")
     kept = "".join(file.read_text() for file in tmp_path.rglob("*.json"))
-    assert "SECRET" not in kept + "".join(said)
+    assert "SECRET" not in kept + "".join(message)
     assert data.made_with["source"] == "rows.csv"
     assert len(api.open_run(run).predict(f"{server}/{path}")) == 60
 
 
 @pytest.mark.parametrize("path", ["rows.csv?sig=WRONG", "rows.csv", "data.zarr"])
-def test_what_is_forbidden_is_said_to_be_so(path: str, server: str, tmp_path: Path) -> None:
+def test_what_is_forbidden_is_reported_as_such(path: str, server: str, tmp_path: Path) -> None:
     calls: list[Callable[[], object]] = [lambda: api.ingest(f"{server}/{path}", tmp_path / "x")]
     if "?" not in path:
         calls.append(lambda: api.train(f"{server}/{path}", tmp_path / "x"))
@@ -219,7 +219,7 @@ def test_what_is_forbidden_is_said_to_be_so(path: str, server: str, tmp_path: Pa
 
 @pytest.mark.long  # it is asked several times, some seconds apart
 @pytest.mark.parametrize("name", ["rows.csv", "data.zarr"])
-def test_a_server_that_does_not_answer_is_said_to_be_out_of_reach(
+def test_a_server_that_does_not_answer_is_reported_as_out_of_reach(
     name: str, tmp_path: Path, run: Path
 ) -> None:
     with socket.socket() as port:  # bound, but nobody listens
@@ -235,6 +235,6 @@ def test_a_server_that_does_not_answer_is_said_to_be_out_of_reach(
                 do()
 
 
-def test_what_a_server_does_not_have_is_said_to_be_absent(server: str, tmp_path: Path) -> None:
+def test_what_a_server_does_not_have_is_reported_as_absent(server: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no such file"):
         api.ingest(f"{server}/absent/rows.csv", tmp_path / "x")

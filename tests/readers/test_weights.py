@@ -90,7 +90,7 @@ def test_weights_belong_to_what_data_are(files: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("weights", "said"),
+    ("weights", "message"),
     [
         (np.ones(299), "299 weights, but .* has at least 300 rows"),
         (np.ones(301), "301 weights, but .* has 300 rows"),
@@ -103,26 +103,26 @@ def test_weights_belong_to_what_data_are(files: Path) -> None:
         ("1\n\n3\n", "line 2: '' is not a number"),
     ],
 )
-def test_weights_that_do_not_fit_are_refused(weights: Any, said: str, tmp_path: Path) -> None:
+def test_weights_that_do_not_fit_are_refused(weights: Any, message: str, tmp_path: Path) -> None:
     if isinstance(weights, str):
         (tmp_path / "w.txt").write_text(weights)
         weights = tmp_path / "w.txt"
     elif weights.dtype.kind == "f" and (weights < 0).any():
         weights = np.sort(weights)
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         ingest((X, Y), tmp_path / "d.zarr", weights=weights)
     assert not (tmp_path / "d.zarr" / "dataset.json").exists()
 
 
-def test_the_command_takes_a_file_of_weights_and_tells_of_them(files: Path) -> None:
+def test_the_command_takes_a_file_of_weights_and_reports_them(files: Path) -> None:
     runner, out = CliRunner(), files / "d.zarr"
     words = ["ingest", str(files / "a.svm"), "--out", str(out), "--weights", str(files / "w.txt")]
     done = runner.invoke(main, words)
     assert done.exit_code == 0
-    told = runner.invoke(main, ["info", str(out)]).output
+    shown = runner.invoke(main, ["info", str(out)]).output
     total = WEIGHTS.sum()
-    assert f"rows weigh 0.3 to 2.5, {total:g} together" in told
-    assert f"{np.count_nonzero(WEIGHTS)} rows" in told
+    assert f"rows weigh 0.3 to 2.5, {total:g} together" in shown
+    assert f"{np.count_nonzero(WEIGHTS)} rows" in shown
 
 
 def test_a_file_of_weights_is_read_in_pieces(

@@ -24,21 +24,21 @@ class CellCounts:
 
 
 def cells_line(counts: dict[str, dict[str, int]]) -> str | None:
-    """Return what `CellCounts.to_json` says, for users; None where there is nothing to say."""
+    """Return the message on `CellCounts.to_json`; None where there is nothing to report."""
     filled, unknown = counts["filled"], counts["unknown"]
-    said = []
+    parts = []
     if filled:
         n = sum(filled.values())
         were = "was" if n == 1 else "were"
-        said.append(f"{counted(n, 'empty cell')} {were} filled in ({_by_column(filled)})")
+        parts.append(f"{counted(n, 'empty cell')} {were} filled in ({_by_column(filled)})")
     if unknown:
         n = sum(unknown.values())
         have = "has" if n == 1 else "have"
-        said.append(
+        parts.append(
             f"{counted(n, 'cell')} {have} a category that the training rows do not have "
             f"({_by_column(unknown)})"
         )
-    return "; ".join(said) or None
+    return "; ".join(parts) or None
 
 
 def _by_column(counts: dict[str, int]) -> str:

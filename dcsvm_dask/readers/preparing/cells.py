@@ -1,4 +1,4 @@
-"""What the cells of a column say: numbers, missing values, yes and no, dates."""
+"""The contents of the cells of a column: numbers, missing values, yes and no, dates."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def doubtful_comma(words: Any) -> tuple[str | None, bool]:
     sample : str or None
         A number with one comma and three digits after it.
     clear : bool
-        Whether another number tells which one it is: by a decimal point, or with four digits or
+        Whether another number shows which one it is: by a decimal point, or with four digits or
         more.
     """
     import pyarrow.compute as pc

@@ -1,4 +1,4 @@
-"""What the training rows say of a column."""
+"""Facts of a column on the training rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SMALL_NUMBER = 100
 
 
 class ColumnFacts:
-    """What the training rows say of a column, collected batch by batch.
+    """Facts of a column on the training rows, collected batch by batch.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 LOOKED_AT = 256
-"""First numbers of a column, which mostly say whether all are whole."""
+"""First numbers of a column, which mostly show whether all are whole."""
 
 
 class CopiedBatches:

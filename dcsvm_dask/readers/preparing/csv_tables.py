@@ -1,4 +1,4 @@
-"""Delimited text as columns of words: pyarrow reads it, here is what it cannot say.
+"""Delimited text as columns of words: pyarrow reads it, and this adds what pyarrow does not report.
 
 That is where the table begins, whether its first line has names, and the line of an error.
 """
@@ -35,7 +35,7 @@ from dcsvm_dask.readers.table_head import LOOKED_AT, check_first_line, find_deli
 
 UNCLOSED = "has a cell whose quotation marks do not close"
 BEGINNING = 1 << 18
-"""Bytes of a text that say which of its columns are numbers."""
+"""Bytes of a text by which columns are numbers or not."""
 NEWLINE = 10
 BLANK = 32
 """The largest byte that is a blank or an end of a line."""
@@ -212,7 +212,7 @@ class CsvTable:
         found = plain.read(text, numbers)
         if found is None:
             return None
-        # At least one column, which tells how many rows there are for pyarrow.
+        # At least one column, which gives pyarrow the number of rows.
         others = [k for k in wanted if k not in numbers] or numbers[:1]
         columns = dict(zip(others, self._parsed(text, others, set(), wrong), strict=True))
         if len(columns[others[0]]) != found.shape[1]:
@@ -353,10 +353,10 @@ class CsvTable:
                 is_few = len(cells) < columns
                 count = "fewer" if is_few else "more"
                 remedy = TOO_FEW_REMEDY if is_few else TOO_MANY_REMEDY
-                said = f"{count} than {columns} cells; {remedy}"
+                message = f"{count} than {columns} cells; {remedy}"
                 if self.names is not None and line == self.skip_lines + 1:
-                    said += hint_for_units("".join(cells), f"line {line}")
-                return InputError(f"{self.name}, line {line}: {said}")
+                    message += hint_for_units("".join(cells), f"line {line}")
+                return InputError(f"{self.name}, line {line}: {message}")
         return InputError(f"{self.name}: a line has {wrong[0]} cells, not {columns}")
 
 
@@ -389,7 +389,7 @@ class _Text(io.RawIOBase):
 
 
 def _has_cells(text: NDArray[np.uint8]) -> bool:
-    """Return whether a text has more than blanks; its beginning mostly says so."""
+    """Return whether a text has more than blanks; its beginning mostly has."""
     return bool((text[:1000] > BLANK).any() or (text > BLANK).any())
 
 

@@ -44,7 +44,7 @@ _FRACTION, _OFFSET = r"(:\d{1,2})[.,]\d{1,9}", r"\s?(Z|UTC|[+-]\d{2}:?\d{2}|[+-]
 
 
 def form_in_words(form: str) -> str:
-    """Return a form of dates as people say it: day/month/year for ``%d/%m/%Y``."""
+    """Return a form of dates as people write it: day/month/year for ``%d/%m/%Y``."""
     return re.sub(
         "%(.)", lambda found: _DIRECTIVES.get(found[1], found[0]), form.replace("T%", " %")
     )

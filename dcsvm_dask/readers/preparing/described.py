@@ -38,8 +38,8 @@ def _what(encoder: Encoder) -> str:
 def form_of_numbers(form: str | None) -> str:
     """Return how numbers are written: with the sign that all have, or some in parentheses."""
     sign = (form or "").removesuffix(PARENTHESES)
-    said = f"{NUMBER}, written with {sign}" if sign else NUMBER
-    return said if sign == (form or "") else f"{said}, negative where in parentheses"
+    text = f"{NUMBER}, written with {sign}" if sign else NUMBER
+    return text if sign == (form or "") else f"{text}, negative where in parentheses"
 
 
 def _filled(encoder: Encoder) -> str:

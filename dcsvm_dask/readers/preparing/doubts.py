@@ -83,7 +83,7 @@ def doubts(
     encoders : sequence of Encoder
         Of those that are features.
     na : NaCells or None
-        None: the user has said which words are missing cells.
+        None: the user gives the words of missing cells.
     comma_separated : bool
         Whether commas separate the cells, so that those within are hardly marks of decimals.
     """
@@ -113,12 +113,12 @@ def spelled_alike(words: Iterable[Any]) -> str | None:
     for word in words:
         if isinstance(word, str):
             groups["".join(_seen(word).split()).casefold()].append(word)
-    alike = [" and ".join(_told_apart(group)) for group in groups.values() if group[1:]]
+    alike = [" and ".join(_distinguished(group)) for group in groups.values() if group[1:]]
     more = f" and {len(alike) - SHOWN:,} more" if len(alike) > SHOWN else ""
     return ", ".join(alike[:SHOWN]) + more if alike else None
 
 
-def _told_apart(words: Sequence[str]) -> list[str]:
+def _distinguished(words: Sequence[str]) -> list[str]:
     """Return words for a message, with escapes where they would look the same."""
     same = len({_seen(word) for word in words}) < len(words)
     return [ascii(word) if same else repr(word) for word in sorted(words)]
@@ -143,7 +143,7 @@ def _alike(encoder: Encoder) -> str | None:
 def _of_units(encoder: Encoder, facts: ColumnFacts) -> str | None:
     """Return that categories are numbers with units, or fractions; None where they are not.
 
-    The user may have said that they are categories.
+    The user may have declared them categories.
     """
     words = encoder.words
     if encoder.kind != ONE_HOT or facts.as_words or len(words) < LEAST_QUANTITIES:
@@ -238,7 +238,7 @@ class LaterCommas:
                     self._samples.setdefault(k, sample)
 
     def doubts(self) -> list[str]:
-        """Return a sentence for each column of which no number says what its commas mean."""
+        """Return a sentence for each column of whose numbers none shows what its commas mean."""
         return [
             f"the numbers of the column {self._names[k]!r} with a comma, such as {sample!r}, all "
             "have three digits after it; they are read as thousands: where a comma begins the "
@@ -284,7 +284,7 @@ def _is_per_cent(encoder: Encoder) -> bool:
 
 def _of_na(encoder: Encoder, na: NaCells | None) -> str | None:
     share = 0.0 if na is None else na.share(encoder.name)
-    # With an indicator it is a category: the feature that says which cells are empty.
+    # With an indicator it is a category: the feature that marks empty cells.
     if encoder.kind not in (ONE_HOT, ORDINAL) or encoder.indicator or share <= NA_SHARE:
         return None
     return (

@@ -79,7 +79,7 @@ class Encoder:
         What stands for a missing cell: a number, a category, or a number for each part of a date.
         None: such cells are refused.
     indicator : bool
-        Whether a feature says which cells are missing.
+        Whether a feature marks missing cells.
     n_missing : int or None
         Missing cells of the training rows; None: not counted.
     """
@@ -186,7 +186,7 @@ class Encoder:
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return the features, NaN or 0 where cells are missing, and which cells are.
 
-        The codes say which of the cells each row has, for messages.
+        The codes are those of the cell of each row, for messages.
         """
         if self.kind == NUMBER:
             numbers, wrong, sign = numbers_of(cells, decimal)

@@ -15,7 +15,7 @@ from dcsvm_dask.readers.files import read_top, text_blocks
 from dcsvm_dask.readers.source import Reading
 
 LOOKED_AT = 1000
-"""Lines at the beginning that say which columns there are."""
+"""Lines at the beginning by which the columns are known."""
 
 
 class JsonLinesTable:

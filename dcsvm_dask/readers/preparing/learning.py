@@ -33,7 +33,7 @@ def encoder_of(facts: ColumnFacts, choices: Choices) -> Encoder | None:
     Raises
     ------
     InputError, BadCellError
-        If the choices do not say what to do with it.
+        If the choices leave open what to do with it.
     """
     name, fill = facts.name, choices.missing in ("median", "indicator")
     indicator = choices.missing == "indicator" and facts.n_missing > 0

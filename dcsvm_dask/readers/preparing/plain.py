@@ -41,7 +41,7 @@ def is_plain_text(
         return " " in text and not any(mark in text for mark in "\t,;|")
     if head.delimiter == " ":
         return True
-    if text.count('"') % 2:  # an open quotation mark, whose line the parser of numbers says
+    if text.count('"') % 2:  # an open quotation mark, whose line the parser of numbers reports
         return True
     names, columns = head.names, head.columns
     layout = column_layout(path, columns, names, label=label, expected=expected, drop=drop)

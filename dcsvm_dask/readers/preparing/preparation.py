@@ -102,8 +102,8 @@ class ColumnPreparation:
 
     def described(self) -> list[str]:
         """Return what becomes of the columns that are not plain numbers, for users."""
-        told = [(one.name, described(one)) for one in self.encoders]
-        return [f"{name}: {text}" for name, text in told if text is not None]
+        texts = [(one.name, described(one)) for one in self.encoders]
+        return [f"{name}: {text}" for name, text in texts if text is not None]
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON values, for `from_json`."""

@@ -46,7 +46,7 @@ from dcsvm_dask.readers.preparing.words import coded, different, tidy
 from dcsvm_dask.readers.source import NO_LABEL_REMEDY, Block, finish_block
 
 LOOKED_AT = 1000
-"""First cells of a column that say whether it is read as numbers."""
+"""First cells of a column by which it is read as numbers or not."""
 Chosen = Callable[[int, int], NDArray[np.bool_]]
 """Returns which of the rows start:stop are training rows."""
 
@@ -153,7 +153,7 @@ class PreparedSource:
         Raises
         ------
         InputError
-            If the choices do not say what to do with a column.
+            If the choices leave open what to do with a column.
         """
         choices = self._choices
         refuse_unknown(self.name, choices, self.input_names)
@@ -202,7 +202,7 @@ class PreparedSource:
         return [tidy(one, self._missing) for one in batch]
 
     def _collected(self, chosen: Chosen | None) -> list[ColumnFacts]:
-        """Return what the training rows say of the columns."""
+        """Return the facts of the columns on the training rows."""
         choices, names = self._choices, self.input_names
         passed, self._na = 0, NaCells(names)
         keeps = choices.missing in ("median", "indicator")
@@ -437,12 +437,12 @@ class PreparedSource:
         return label_values(given, made.decimal, self.name)
 
     def _without_label(self, row: int) -> str:
-        said = f", {self.table.where(row)}: the label is empty"
+        message = f", {self.table.where(row)}: the label is empty"
         if isinstance(self.table, CsvTable) and self._label is not None:
             word = self.table.cell(row, self._label).strip()
             if word:
-                return f"{said} ({word!r}); {NO_LABEL_REMEDY}{hint_for_category(word, 'class')}"
-        return f"{said}; {NO_LABEL_REMEDY}"
+                return f"{message} ({word!r}); {NO_LABEL_REMEDY}{hint_for_category(word, 'class')}"
+        return f"{message}; {NO_LABEL_REMEDY}"
 
     def _without_missing(
         self, batch: list[Any], rows: NDArray[np.int64]

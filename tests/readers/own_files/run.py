@@ -28,29 +28,29 @@ def main() -> int:
     counts: Counter[str] = Counter()
     for file in FILES:
         with tempfile.TemporaryDirectory() as folder:
-            outcome, said = tried(file, Path(folder))
+            outcome, message = tried(file, Path(folder))
         counts[outcome] += 1
         mark = " " if outcome == file.outcome else "!"
-        print(f"{mark} {file.name:<34} {outcome:<13} {said:.160}")
+        print(f"{mark} {file.name:<34} {outcome:<13} {message:.160}")
     print(", ".join(f"{count} {outcome}" for outcome, count in counts.most_common()))
     return int(any(outcome in (WRONG, FAILED) for outcome in counts))
 
 
 def tried(file: File, folder: Path) -> tuple[str, str]:
-    """Return what becomes of a file, and what was said."""
+    """Return what becomes of a file, and the message."""
     source = file.make(folder)
     try:
         return (READ if _is_right(file, source, folder / "1.zarr", {}) else WRONG), ""
     except InputError as error:
-        said = " ".join(str(error).replace(f"{folder}/", "").split())
+        message = " ".join(str(error).replace(f"{folder}/", "").split())
     except Exception as error:  # noqa: BLE001 - whatever else it is, it is what a user would see
         return FAILED, f"{type(error).__name__}: {error}"
     if not file.words:
-        return (SAYS if file.outcome == SAYS else NO), said
+        return (SAYS if file.outcome == SAYS else NO), message
     try:
-        return (SAYS if _is_right(file, source, folder / "2.zarr", file.words) else WRONG), said
+        return (SAYS if _is_right(file, source, folder / "2.zarr", file.words) else WRONG), message
     except Exception as error:  # noqa: BLE001
-        return FAILED, f"{said} THEN {type(error).__name__}: {error}"
+        return FAILED, f"{message} THEN {type(error).__name__}: {error}"
 
 
 def _is_right(file: File, source: Any, out: Path, words: dict[str, Any]) -> bool:

@@ -18,10 +18,10 @@ from tests.readers.own_files.run import tried
 def test_a_file_is_read_right_or_refused_with_what_to_do(file: File, tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of row numbers
-        outcome, said = tried(file, tmp_path)
-    assert outcome == file.outcome, said
-    assert file.says in said
-    assert (outcome == READ) == (not said)
+        outcome, message = tried(file, tmp_path)
+    assert outcome == file.outcome, message
+    assert file.says in message
+    assert (outcome == READ) == (not message)
 
 
 def test_there_are_as_many_as_people_bring() -> None:
@@ -68,10 +68,10 @@ def test_all_columns_that_need_a_choice_are_named_at_once(tmp_path: Path) -> Non
     file = text(table.to_csv(index=False))(tmp_path)
     with pytest.raises(InputError) as caught:
         api.ingest(file, tmp_path / "d.zarr")
-    said = str(caught.value).splitlines()
-    assert [("--one-hot" in one, "--dates" in one, "--missing" in one) for one in said] == [
+    message = str(caught.value).splitlines()
+    assert [("--one-hot" in one, "--dates" in one, "--missing" in one) for one in message] == [
         (True, False, False),
         (False, True, False),
         (False, False, True),
     ]
-    assert all(one.startswith(str(file)) for one in said)
+    assert all(one.startswith(str(file)) for one in message)

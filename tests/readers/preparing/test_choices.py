@@ -55,11 +55,11 @@ def test_columns_that_are_named_are_the_features(tmp_path: Path) -> None:
 
 
 def test_columns_of_words_are_refused_with_what_to_do(tmp_path: Path) -> None:
-    said = (
+    message = (
         r"the column 'grade' holds words \(3 categories, such as '\w+'\): give --one-hot grade .*, "
         r"--ordinal grade:low<mid<high, or --drop grade"
     )
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         taken(FRAME, tmp_path)
     many = FRAME.assign(town=[f"t{k}" for k in range(N)])
     with pytest.raises(InputError, match=r"'town' holds words \(80 categories"):
@@ -70,8 +70,8 @@ def test_columns_beyond_the_first_eight_are_named(tmp_path: Path) -> None:
     words = {f"word {k}": TOWN for k in range(9)}
     with pytest.raises(InputError) as error:
         taken(FRAME[["nr", "y"]].assign(**words), tmp_path, label="y")
-    *said, last = str(error.value).splitlines()
-    assert len(said) == 8
+    *message, last = str(error.value).splitlines()
+    assert len(message) == 8
     assert last.endswith(".csv: 1 more column needs a choice: word 8")
     words |= {f"word {k}": TOWN for k in range(9, 18)}
     with pytest.raises(InputError, match=r": 10 more columns .*: word 8, .* word 15 and 2 more$"):
@@ -81,8 +81,8 @@ def test_columns_beyond_the_first_eight_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("hole", ["", "NA", "?", "null"])
 def test_missing_cells_are_refused_with_their_line(hole: str, tmp_path: Path) -> None:
     frame = FRAME.assign(age=np.where(GONE, hole, AGE.astype(int).astype(str)))
-    said = r"line 5: column 2 \('age'\) is empty.* as 11 .*--missing"
-    with pytest.raises(InputError, match=said):
+    message = r"line 5: column 2 \('age'\) is empty.* as 11 .*--missing"
+    with pytest.raises(InputError, match=message):
         taken(frame, tmp_path, one_hot="auto")
 
 
@@ -107,7 +107,7 @@ def test_medians_and_the_most_frequent_category_fill(tmp_path: Path) -> None:
     assert "age missing" not in found
 
 
-def test_indicators_say_where_cells_were_missing(tmp_path: Path) -> None:
+def test_indicators_mark_missing_cells(tmp_path: Path) -> None:
     found = columns(taken(holes(), tmp_path, one_hot="auto", missing="indicator"))
     np.testing.assert_array_equal(found["age missing"], GONE)
     np.testing.assert_array_equal(found["town missing"], GONE)
@@ -143,7 +143,7 @@ def test_dates_are_refused_dropped_or_taken_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ({"one_hot": ["twon"]}, "no feature 'twon'; there are: age, grade, town"),
         ({"columns": ["twon"]}, "no column 'twon'; there are"),
@@ -157,8 +157,8 @@ def test_dates_are_refused_dropped_or_taken_apart(tmp_path: Path) -> None:
         ({"label": "y", "target": "y"}, "give label or target, not both"),
     ],
 )
-def test_impossible_choices(words: dict[str, Any], said: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=said):
+def test_impossible_choices(words: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
         taken(FRAME, tmp_path, **words)
 
 

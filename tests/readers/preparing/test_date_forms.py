@@ -39,12 +39,12 @@ def size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int
 @pytest.mark.parametrize("how", [{"dates": "days"}, {"dates": None}, {"one_hot": "auto"}])
 def test_forms_that_differ_are_refused(how: dict[str, Any], tmp_path: Path) -> None:
     days = ["2024-01-05", "2024-01-06", "2024-02-07", "05/01/2024", "2024-01-08"]
-    said = (
+    message = (
         r"line 5: column 2 \('day'\) is a date of another form than those before it: "
         r"'05/01/2024' is not year-month-day, as '2024-01-05' is; write all dates of the column "
         r"as year-month-day, or give --dates drop"
     )
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         learned(tmp_path, days, **how)
     dropped = learned(tmp_path, days, dates="drop")
     assert dropped.feature_names == ["a"]
@@ -62,8 +62,8 @@ def test_day_and_month_that_change_places_are_refused(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("size")
 def test_a_word_among_dates_is_named(tmp_path: Path) -> None:
     days = ["2024-01-05", "2024-01-06", "later", "2024-01-07"] * 3
-    said = r"line 4: column 2 \('day'\) is not a date: 'later'; .* --missing-words WORD"
-    with pytest.raises(InputError, match=said):
+    message = r"line 4: column 2 \('day'\) is not a date: 'later'; .* --missing-words WORD"
+    with pytest.raises(InputError, match=message):
         learned(tmp_path, days, one_hot="auto")
     made = learned(tmp_path, days, missing_words=["later"], missing="median").preparation
     assert made is not None
@@ -71,7 +71,7 @@ def test_a_word_among_dates_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("size")
-def test_a_later_block_says_which_number_is_the_day(tmp_path: Path) -> None:
+def test_a_later_block_shows_which_number_is_the_day(tmp_path: Path) -> None:
     days = ["03/04/2024", "05/06/2024", "07/08/2024", "25/04/2024", "", "01/02/2024"]
     source = learned(tmp_path, days, missing="median")
     made = source.preparation
@@ -86,10 +86,10 @@ def test_a_date_of_another_form_in_a_later_table_is_named(tmp_path: Path) -> Non
     for name, days in (("t", ["2024-01-05", "2024-01-06"]), ("later", ["2024-01-05", "5 May"])):
         lines = [f"{k},{day},{k % 2}\n" for k, day in enumerate(days)]
         (tmp_path / f"{name}.csv").write_text("a,day,y\n" + "".join(lines))
-    said = (
+    message = (
         r"later\.csv, line 3: column 2 \('day'\) is not a date written as year-month-day: '5 May'"
     )
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         api.ingest(
             tmp_path / "t.csv",
             tmp_path / "d.zarr",

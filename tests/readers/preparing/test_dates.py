@@ -82,9 +82,11 @@ def test_days_that_do_not_exist_are_no_dates(cell: str) -> None:
 def test_a_form_that_is_not_read_is_no_word(cell: str, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,day,y\n" + "".join(f"{k},{cell},{k % 2}\n" for k in range(9)))
-    said = "'day'.* may be dates, of a form that is not read .* --dates parts, or give --drop day"
+    message = (
+        "'day'.* may be dates, of a form that is not read .* --dates parts, or give --drop day"
+    )
     for how in ({}, {"dates": "parts"}):
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             api.ingest(path, tmp_path / "d.zarr", label="y", **how)
 
 

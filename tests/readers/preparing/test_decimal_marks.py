@@ -55,8 +55,8 @@ def test_so_they_are_where_commas_begin_the_decimals(prices: list[str], tmp_path
 
 
 def test_dots_between_thousands_are_no_other_mark(tmp_path: Path) -> None:
-    said = refused(tmp_path / "t.csv", ["1.250", "11,32", "850", "3,5"])
-    assert said.endswith("'11,32'; give --decimal , where a comma begins the decimals")
+    message = refused(tmp_path / "t.csv", ["1.250", "11,32", "850", "3,5"])
+    assert message.endswith("'11,32'; give --decimal , where a comma begins the decimals")
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_dots_between_thousands_are_no_other_mark(tmp_path: Path) -> None:
     ids=["blanks", "narrow blanks", "apostrophes", "exponents"],
 )
 def test_thousands_and_exponents_are_no_words(prices: list[str], tmp_path: Path) -> None:
-    said = refused(tmp_path / "t.csv", prices)
-    assert said.endswith(f"{prices[0]!r}; give --decimal , where a comma begins the decimals")
+    message = refused(tmp_path / "t.csv", prices)
+    assert message.endswith(f"{prices[0]!r}; give --decimal , where a comma begins the decimals")
     how: dict[str, Any] = {"label": "sold", "decimal": ",", "scale": "none"}
     data = api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", **how)
     plain = [re.sub(r"[ '\u202f]", "", one).replace(",", ".") for one in prices]
@@ -80,17 +80,19 @@ def test_thousands_and_exponents_are_no_words(prices: list[str], tmp_path: Path)
 
 def test_addresses_are_words_that_one_hot_takes(tmp_path: Path) -> None:
     addresses = ["192.168.0.12", "192.168.68.3", "10.0.0.1"]
-    said = refused(tmp_path / "t.csv", addresses)
-    assert "holds words (3 categories, such as '192.168.0.12')" in said
+    message = refused(tmp_path / "t.csv", addresses)
+    assert "holds words (3 categories, such as '192.168.0.12')" in message
     how: dict[str, Any] = {"label": "sold", "one_hot": "auto"}
     data = api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", **how)
     assert data.feature_names == [f"price={one}" for one in sorted(addresses)]
 
 
 @pytest.mark.parametrize("limit", ["<0.05", ">500", "12.5*", "~3", "8.79%"])
-def test_a_number_with_something_else_is_said_what_to_do_with(limit: str, tmp_path: Path) -> None:
-    said = refused(tmp_path / "t.csv", ["0.5", "0.7", "1.5", limit])
-    assert said.endswith(
+def test_a_number_with_something_else_is_refused_with_what_to_do(
+    limit: str, tmp_path: Path
+) -> None:
+    message = refused(tmp_path / "t.csv", ["0.5", "0.7", "1.5", limit])
+    assert message.endswith(
         f"line 5: column 1 ('price') is not a number: {limit!r}; write it as a number, or where "
         "such cells are categories give --one-hot price"
     )
@@ -126,9 +128,9 @@ def test_a_column_of_fortrans_numbers(one_hot: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize("odd", ["k.A.", "11,06 %"])
 def test_decimal_commas_beside_a_word_or_with_a_sign(odd: str, tmp_path: Path) -> None:
     prices = [f"{k},{k} %" if "%" in odd else f"{k},{k}" for k in range(1, 9)]
-    said = refused(tmp_path / "t.csv", [odd, *prices], one_hot="auto")
-    assert "the column 'price' holds numbers with decimal commas, such as '" in said
-    assert ": give --decimal , (in Python decimal=','), or --one-hot price where" in said
+    message = refused(tmp_path / "t.csv", [odd, *prices], one_hot="auto")
+    assert "the column 'price' holds numbers with decimal commas, such as '" in message
+    assert ": give --decimal , (in Python decimal=','), or --one-hot price where" in message
     how: dict[str, Any] = {"label": "sold", "decimal": ",", "scale": "none"}
     if odd == "k.A.":
         how |= {"missing": "drop", "missing_words": [odd]}
@@ -139,9 +141,9 @@ def test_decimal_commas_beside_a_word_or_with_a_sign(odd: str, tmp_path: Path) -
 
 def test_thousands_beside_a_word_are_no_decimal_commas(tmp_path: Path) -> None:
     prices = ["1,234", "2,345", "12,000", "unknown"]
-    said = refused(tmp_path / "t.csv", prices)
-    assert "--decimal" not in said
-    assert "line 5: column 1 ('price') is not a number: 'unknown'; " in said
+    message = refused(tmp_path / "t.csv", prices)
+    assert "--decimal" not in message
+    assert "line 5: column 1 ('price') is not a number: 'unknown'; " in message
     how: dict[str, Any] = {"missing": "drop", "missing_words": ["unknown"], "scale": "none"}
     with pytest.warns(DcsvmWarning, match="they are read as thousands"):
         data = api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", label="sold", **how)

@@ -34,7 +34,7 @@ def source(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("words", [{}, {"test_fraction": 0.2}, {"rows": (0, 4)}], ids=str)
-def test_all_is_said_at_once(words: dict[str, Any], source: Path, tmp_path: Path) -> None:
+def test_all_is_reported_at_once(words: dict[str, Any], source: Path, tmp_path: Path) -> None:
     label, age, town, income = lines(source, tmp_path, **words)
     assert label == (
         ", line 4: the label is empty; leave rows without one out of the table, or write it"
@@ -51,7 +51,7 @@ def test_alone_where_the_columns_are_fine(
     assert len(lines(source, tmp_path, one_hot="auto", missing="median", **words)) == 1
 
 
-def test_a_column_without_any_value_is_said_beside_it(source: Path, tmp_path: Path) -> None:
+def test_a_column_without_any_value_is_reported_beside_it(source: Path, tmp_path: Path) -> None:
     pd.read_csv(source).assign(income=None, town=1).to_csv(source, index=False)
     label, age, income = lines(source, tmp_path)
     assert "the label is empty" in label
@@ -74,8 +74,8 @@ def test_a_word_that_counts_as_empty_is_shown(source: Path, tmp_path: Path) -> N
 def test_yes_and_no_in_two_ways(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,b,job\n" + "True,1,no\n0,2,no\n1,3,yes\nFalse,4,no\n" * 3)
-    (said,) = lines(path, tmp_path)
-    assert said == (
+    (message,) = lines(path, tmp_path)
+    assert message == (
         ", line 2: column 1 ('a') is not a number: 'True'; write yes and no as 1 and 0 in all rows"
     )
 

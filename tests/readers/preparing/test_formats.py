@@ -206,7 +206,7 @@ def test_arrays_of_an_archive_are_chosen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("t.xlsx", b"PK\x03\x04rest", "is a spreadsheet: save the sheet as CSV"),
         ("t.xls", b"\xd0\xcf\x11\xe0rest", "is a spreadsheet: save the sheet as CSV"),
@@ -222,10 +222,10 @@ def test_arrays_of_an_archive_are_chosen(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_not_read_is_named_with_its_fix(
-    name: str, content: bytes, said: str, tmp_path: Path
+    name: str, content: bytes, message: str, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(InputError, match=said) as caught:
+    with pytest.raises(InputError, match=message) as caught:
         taken(tmp_path / name, tmp_path)
     assert name in str(caught.value)
     assert not (tmp_path / "d.zarr").exists()
@@ -305,14 +305,14 @@ def test_decimals_of_parquet_are_numbers(form: dict[str, Any], tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("labels", "said"),
+    ("labels", "message"),
     [
         (pa.array(["in", None] * (N // 2)), "row 1 .* has no label; leave rows without one out"),
         (pa.array([b"in", b"out"] * (N // 2)), "labels of type binary .*; write them as numbers"),
     ],
     ids=["null", "bytes"],
 )
-def test_labels_of_parquet_that_are_none(labels: Any, said: str, tmp_path: Path) -> None:
+def test_labels_of_parquet_that_are_none(labels: Any, message: str, tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": pa.array(A), "y": labels}), tmp_path / "t.parquet")
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         taken(tmp_path / "t.parquet", tmp_path)

@@ -110,9 +110,9 @@ def test_commas_of_later_tables_are_doubted(
     found = open_batches(str(later), prepared, labelled=False)
     assert sum(batch.n_rows for batch in found.batches()) == 2
     assert len(found.doubts) == is_doubtful
-    for said in found.doubts:
-        assert "column 'a' with a comma, such as '1,234', all have three digits after it" in said
-        assert said.endswith("write a point there, as in the training table")
+    for message in found.doubts:
+        assert "column 'a' with a comma, such as '1,234', all have three digits after it" in message
+        assert message.endswith("write a point there, as in the training table")
 
 
 @pytest.mark.parametrize("labels", [["(1)", "(2)"], [f"{MINUS}1", "1"], ['"a;(1)"', '"b;(2)"']])

@@ -34,7 +34,7 @@ def taken(tmp_path: Path, **words: Any) -> DataSet:
     return api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", **{**HOW, **words})
 
 
-def test_without_words_a_cell_that_says_na_is_a_category(tmp_path: Path) -> None:
+def test_without_words_a_cell_of_na_is_a_category(tmp_path: Path) -> None:
     data = taken(tmp_path, missing_words=[])
     assert data.feature_names == ["size", "alley=?", "alley=Grvl", "alley=NA", "alley=Pave"]
     np.testing.assert_array_equal(data.rows.read(0, N)[:, 3], ALLEY == "NA")

@@ -36,11 +36,11 @@ def written(folder: Path, **odd: Any) -> Path:
 )
 def test_one_cell(odd: Any, column: str, what: str, tmp_path: Path) -> None:
     path = written(tmp_path, **odd)
-    said = (
+    message = (
         f"{path}, line 8: the column {column!r} has {what}, of which no number can be made: leave "
         f"features out (--drop {column}), or write their values under keys of their own"
     )
-    with pytest.raises(InputError, match=f"^{re.escape(said)}"):
+    with pytest.raises(InputError, match=f"^{re.escape(message)}"):
         ingest(path, tmp_path / "d.zarr", label="y", one_hot="auto")
     if column != "y":
         data = ingest(path, tmp_path / "d.zarr", label="y", one_hot="auto", drop=[column])
@@ -53,10 +53,10 @@ def test_whole_columns(tmp_path: Path) -> None:
         {"a": k / 2, "tags": None if k == 0 else [k], "at": {"x": k}, "y": k % 2} for k in range(30)
     ]
     path.write_text("\n".join(map(json.dumps, rows)) + "\n")
-    said = (
+    message = (
         r"line 1: the column 'at' has an object, .* leave features out \(--drop tags,at\), or write"
     )
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         ingest(path, tmp_path / "d.zarr", label="y")
     data = ingest(path, tmp_path / "d.zarr", label="y", drop=["tags", "at"])
     assert data.feature_names == ["a"]

@@ -79,8 +79,8 @@ def test_features_and_targets(sign: str, german: bool, tmp_path: Path) -> None:
     np.testing.assert_array_equal(column(data, 0), CASH.astype(np.float32))
     np.testing.assert_array_equal(data.read_y(0, N), CASH[::-1])
     form = f", written with {sign}" if sign else ""
-    said = f"number{form}, negative where in parentheses"
-    assert summary_lines(data)[2:] == [f"column cash: {said}", f"column y: {said}"]
+    message = f"number{form}, negative where in parentheses"
+    assert summary_lines(data)[2:] == [f"column cash: {message}", f"column y: {message}"]
     later = Preparation.of(data).y(np.array(cash, object), "LATER", 0)
     np.testing.assert_array_equal(later, CASH)
 
@@ -107,8 +107,10 @@ def test_later_tables_may_write_them_either_way(tmp_path: Path) -> None:
 def test_a_column_with_another_word_is_refused_by_that(tmp_path: Path) -> None:
     cash = [*accounted(CASH[:-1]), "k.A."]
     path = written(tmp_path / "t.csv", cash, OTHER)
-    said = rf"line {N + 1}: column 1 \('cash'\) is not a number: 'k.A.'; where a word is an empty"
-    with pytest.raises(InputError, match=said):
+    message = (
+        rf"line {N + 1}: column 1 \('cash'\) is not a number: 'k.A.'; where a word is an empty"
+    )
+    with pytest.raises(InputError, match=message):
         ingest(path, tmp_path / "d.zarr", task="regression")
     path = written(tmp_path / "t.csv", OTHER.astype(str).tolist(), cash)
     with pytest.raises(InputError, match=r"has the target 'k.A.', which is not a number"):
@@ -129,7 +131,7 @@ def test_categories_in_parentheses_stay_categories(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore::dcsvm_dask.errors.DcsvmWarning")
 def test_marks_within_parentheses_may_be_others(tmp_path: Path) -> None:
-    for word, clear, said in (
+    for word, clear, message in (
         ("({},57{})", "({}.5)", "with a comma, such as '(1,570)', all have three digits after it"),
         ("({}.57{})", "({}.5)", "with a dot, such as '(1.570)', all have three digits after it"),
     ):
@@ -138,7 +140,7 @@ def test_marks_within_parentheses_may_be_others(tmp_path: Path) -> None:
         for last in ("(7)", clear.format(7)):
             path = written(tmp_path / "t.csv", [*cells[:-1], last], [0, 1] * 30)
             data = ingest(path, tmp_path / "d.zarr", overwrite=True)
-            assert any(said in text for text in data.warnings) == (last == "(7)")
+            assert any(message in text for text in data.warnings) == (last == "(7)")
 
 
 def test_a_column_of_nothing_but_small_numbers_in_parentheses_may_be_one_of_categories(
