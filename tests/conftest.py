@@ -17,6 +17,7 @@ from typing import Any
 import dask
 import numpy as np
 import pytest
+from hypothesis import settings
 from threadpoolctl import threadpool_limits
 
 from dcsvm_dask.diagnostics.report.reporting import Reporting
@@ -25,6 +26,10 @@ from tests import failed_tasks
 from tests.compiling import compile_in_turn
 
 compile_in_turn()
+
+# How long an example takes is the machine's business.
+settings.register_profile("without-deadline", settings(), deadline=None)
+settings.load_profile("without-deadline")
 
 pytest_plugins = ("tests.faults", "tests.small_data", "tests.small_run", "tests.two_workers")
 
