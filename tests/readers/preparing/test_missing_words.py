@@ -195,10 +195,10 @@ def test_what_pandas_and_mysql_write_for_no_value_is_no_category(word: str, tmp_
 @pytest.mark.parametrize("word", ["∞", "-∞"])
 def test_infinity_is_no_empty_word(word: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text(f"area,y\n1,0\n2,1\n{word},1\n4,0\n", encoding="utf-8")
-    said = f"is not a number: '{word}'; features are finite: write a large number, or leave the "
-    with pytest.raises(InputError, match=f"{said}cell empty and give --missing median"):
+    message = f"is not a number: '{word}'; features are finite: write a large number, or leave the "
+    with pytest.raises(InputError, match=f"{message}cell empty and give --missing median"):
         api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr")
-    with pytest.raises(InputError, match=f"{said}cell empty$"):
+    with pytest.raises(InputError, match=f"{message}cell empty$"):
         api.ingest(tmp_path / "t.csv", tmp_path / "d.zarr", missing="drop")
     (tmp_path / "t.csv").write_text(f"area,y\n1,0\n2,1\n{word},1\ntba,0\n3,1\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"--missing-words .*,#NULL!,tba'$"):
