@@ -24,7 +24,7 @@ from dcsvm_dask.estimators import (
     DCQuantileSVR,
     DCSVMSearchCV,
 )
-from dcsvm_dask.pipeline import levels
+from dcsvm_dask.pipeline import levels as training_levels
 from dcsvm_dask.runtime.execution import Execution
 from tests.marks import long
 
@@ -52,7 +52,7 @@ def rows(shared_data: Callable[[str], Any]) -> Any:
 @pytest.fixture
 def trees(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have some hundred rows make a tree of a level."""
-    monkeypatch.setattr(levels, "LEAST_ROWS_FOR_LEVELS", 500)
+    monkeypatch.setattr(training_levels, "LEAST_ROWS_FOR_LEVELS", 500)
 
 
 def values(model: Any, X: Any) -> Any:

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 
 import dcsvm_dask
 from dcsvm_dask.estimators import DCSVC, NystromSVC
-from dcsvm_dask.pipeline import levels
+from dcsvm_dask.pipeline import levels as training_levels
 
 Problem = Callable[[str], Any]
 
@@ -94,7 +94,7 @@ def test_each_stage_of_a_run_is_a_task(method: Any, problem: Problem, tmp_path: 
 def test_who_stops_a_run_gets_the_model_so_far(
     problem: Problem, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(levels, "LEAST_ROWS_FOR_LEVELS", 1000)
+    monkeypatch.setattr(training_levels, "LEAST_ROWS_FOR_LEVELS", 1000)
     X, y = problem("usps")
     X, y = X[:3000], y[:3000] % 2
     follows = Follows(stop_at="level-1")

@@ -20,7 +20,7 @@ import dcsvm_dask
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCSVC, DCNuSVC, DCNuSVR, DCOneClassSVM, DCSVMSearchCV
-from dcsvm_dask.pipeline import levels
+from dcsvm_dask.pipeline import levels as training_levels
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.runtime.topic import TOPIC
 from tests.marks import long
@@ -56,7 +56,7 @@ def rows(shared_data: Callable[[str], Any]) -> Callable[[Any], Any]:
 @pytest.fixture
 def trees(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have some hundred rows make a tree of a level."""
-    monkeypatch.setattr(levels, "LEAST_ROWS_FOR_LEVELS", 500)
+    monkeypatch.setattr(training_levels, "LEAST_ROWS_FOR_LEVELS", 500)
 
 
 def values(model: Any, X: Any) -> Any:
@@ -138,7 +138,7 @@ def test_many_classes_have_a_nu_svc_for_each_pair(
     levels: bool, digits: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if levels:
-        monkeypatch.setattr(levels, "LEAST_ROWS_FOR_LEVELS", 100)
+        monkeypatch.setattr(training_levels, "LEAST_ROWS_FOR_LEVELS", 100)
     X, y = digits[0][:600], digits[1][:600] % 4
     weight = np.random.default_rng(1).choice([0.0, 0.25, 1.0, 3.5], len(y))
     words: dict[str, Any] = {"nu": 0.2, "gamma": 0.1, "tol": 1e-6}

@@ -18,7 +18,7 @@ import dcsvm_dask
 from dcsvm_dask import api
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCSVC
-from dcsvm_dask.pipeline import levels
+from dcsvm_dask.pipeline import levels as training_levels
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from tests.marks import long
@@ -38,7 +38,7 @@ def rows(demo_rows: Callable[..., Path]) -> tuple[np.ndarray, np.ndarray]:
 @pytest.fixture
 def trees(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have some thousand rows make a tree of a level."""
-    monkeypatch.setattr(levels, "LEAST_ROWS_FOR_LEVELS", 1000)
+    monkeypatch.setattr(training_levels, "LEAST_ROWS_FOR_LEVELS", 1000)
 
 
 @pytest.mark.parametrize("fit_intercept", [True, long(False)])

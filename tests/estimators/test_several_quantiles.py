@@ -15,7 +15,7 @@ from sklearn.metrics import mean_pinball_loss
 
 from dcsvm_dask.errors import InputError
 from dcsvm_dask.estimators import DCQuantileSVR, DCSVMSearchCV, to_libsvm, to_onnx
-from dcsvm_dask.pipeline import levels
+from dcsvm_dask.pipeline import levels as training_levels
 
 QUANTILES = [0.1, 0.5, 0.9]
 WORDS: dict[str, Any] = {"C": 2.0, "gamma": 0.2, "tol": 1e-7}
@@ -175,7 +175,7 @@ def clone_of(fitted: DCQuantileSVR) -> DCQuantileSVR:
 def test_a_run_ends_in_the_same_solutions(
     houses: Any, fitted: DCQuantileSVR, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(levels, "LEAST_ROWS_FOR_LEVELS", 300)
+    monkeypatch.setattr(training_levels, "LEAST_ROWS_FOR_LEVELS", 300)
     X, y = houses
     words = {"quantile": QUANTILES, **WORDS, "tol": 1e-6, "run": tmp_path / "run"}
     early = DCQuantileSVR(**words, stop_at=1).fit(X, y)

@@ -32,7 +32,7 @@ from dcsvm_dask.estimators import (
     NystromSVC,
     OnlineSVC,
 )
-from dcsvm_dask.pipeline import levels
+from dcsvm_dask.pipeline import levels as training_levels
 from dcsvm_dask.storage.dataset import DataSet
 from tests.marks import half, long
 
@@ -69,7 +69,7 @@ def test_two_classes_have_the_decisions_of_svc(
     levels: bool, usps: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if levels:
-        monkeypatch.setattr(levels, "LEAST_ROWS_FOR_LEVELS", 1000)
+        monkeypatch.setattr(training_levels, "LEAST_ROWS_FOR_LEVELS", 1000)
     X, y = usps[0], usps[1] % 2
     weight = weights_like(len(y))
     svc = SVC(**WORDS).fit(X.astype(np.float64), y, sample_weight=weight)
@@ -255,7 +255,7 @@ def test_an_early_model_goes_on_to_the_exact_one(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(levels, "LEAST_ROWS_FOR_LEVELS", 200)
+    monkeypatch.setattr(training_levels, "LEAST_ROWS_FOR_LEVELS", 200)
     X, y = digits
     X = sparse.csr_array(X) if is_sparse else X
     words = CLASSES | {"multiclass": multiclass}

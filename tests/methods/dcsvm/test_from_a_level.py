@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from dcsvm_dask import api
-from dcsvm_dask.pipeline import levels
+from dcsvm_dask.pipeline import levels as training_levels
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from tests.left import rewrite_state
@@ -24,7 +24,7 @@ HERE = Execution(workers=0)
 @pytest.fixture
 def train(data: DataSet, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[..., api.Run]:
     """Return a function that trains with levels that nobody asked for."""
-    monkeypatch.setattr(levels, "LEAST_ROWS_FOR_LEVELS", 1000)
+    monkeypatch.setattr(training_levels, "LEAST_ROWS_FOR_LEVELS", 1000)
 
     def call(name: str = "run", execution: Execution = HERE, **how: Any) -> api.Run:
         words = {"gamma": GAMMA, "C": C, "tol": TOL, "block_cap": 200, "quiet": True, **how}

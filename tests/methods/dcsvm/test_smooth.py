@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 from dcsvm_dask import api
 from dcsvm_dask.methods import progress as reports
 from dcsvm_dask.methods.dcsvm import conquering, few_rows
-from dcsvm_dask.pipeline import levels
+from dcsvm_dask.pipeline import levels as training_levels
 from dcsvm_dask.runtime.callbacks import Callback
 from dcsvm_dask.runtime.events import Advanced, SetSolved
 from dcsvm_dask.runtime.execution import Execution
@@ -198,7 +198,7 @@ def test_tighter_goals_go_on_from_where_it_was(train: Callable[..., api.Run]) ->
 def test_an_early_model_of_a_smooth_kernel_goes_on_in_the_same_process(
     train: Callable[..., api.Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(levels, "LEAST_ROWS_FOR_LEVELS", 1000)
+    monkeypatch.setattr(training_levels, "LEAST_ROWS_FOR_LEVELS", 1000)
     run = train("early", stop_at=1)
     assert run.status()["level"] == 1
     run = api.resume(run.url, stop_at=0, execution=Execution(workers=0), quiet=True)

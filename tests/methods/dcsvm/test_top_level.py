@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from dcsvm_dask import api
 from dcsvm_dask.diagnostics.report.tables.levels import levels
 from dcsvm_dask.diagnostics.report.tables.records import read_records
-from dcsvm_dask.pipeline import levels as levels_of_trainings
+from dcsvm_dask.pipeline import levels as training_levels
 from dcsvm_dask.runtime.execution import Execution
 from dcsvm_dask.storage.dataset import DataSet
 from tests.stored import problem_of
@@ -25,8 +25,8 @@ QUIET: dict[str, Any] = {"quiet": True, "execution": HERE}
 @pytest.fixture(autouse=True)
 def _small_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let few rows have two levels, of 64 clusters and of 8."""
-    monkeypatch.setattr(levels_of_trainings, "LEAST_ROWS_FOR_LEVELS", 500)
-    monkeypatch.setattr(levels_of_trainings, "BOTTOM_BLOCK_ROWS", 40)
+    monkeypatch.setattr(training_levels, "LEAST_ROWS_FOR_LEVELS", 500)
+    monkeypatch.setattr(training_levels, "BOTTOM_BLOCK_ROWS", 40)
 
 
 @pytest.fixture(scope="module")
