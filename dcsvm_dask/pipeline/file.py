@@ -365,7 +365,7 @@ def read_method(
         try:
             training = Training.of(as_python(words | point))
             if task in DATA_TASKS:
-                training.check_task(task)
+                training.of_task.check_for(task)
         except InputError as error:
             first = re.match(r"[\w-]*", str(error))  # they begin with the parameter
             key = first[0].replace("-", "_") if first else ""

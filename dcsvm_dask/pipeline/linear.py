@@ -94,7 +94,7 @@ def is_open(training: Training) -> bool:
 
 def lacks(training: Training, data: DataSet) -> str:
     """Return what is asked for that linear solvers do not have; empty: they have all."""
-    task = training.task_of(data)
+    task = training.of_task.chosen(data.task)
     if task not in SUPERVISED:
         name, svm_type = task_and_type(task)
         return f"{name} with svm-type nu is asked for" if svm_type == "nu" else f"task {name}"

@@ -57,7 +57,7 @@ class Training(TrainingParameters):
         self.options.check_bias(self.fit_intercept)
         self.options.check_installed()
         check_goals(self.goals)
-        self._of_task.check()
+        self.of_task.check()
         check_levels(self)
 
     @classmethod
@@ -125,7 +125,7 @@ class Training(TrainingParameters):
             where the task or the method needs classes; there are more clusters than rows, or the
             level to stop at does not exist.
         """
-        task = self._of_task.task(data)
+        task = self.of_task.task(data)
         if task.has_classes:
             check_classes(data, self.method, committee=self.committee)
             self.options.check_classes(len(data.classes))
@@ -222,27 +222,9 @@ class Training(TrainingParameters):
             if found.get(name) != wanted.get(name)
         }
 
-    def check_task(self, task: str) -> None:
-        """Check the method and its parameters against the task of data that are not read yet.
-
-        Parameters
-        ----------
-        task : str
-            A name of `DATA_TASKS`.
-
-        Raises
-        ------
-        InputError
-            If the method does not learn it, or a parameter is one of other tasks.
-        """
-        self._of_task.check_for(task)
-
-    def task_of(self, data: DataSet) -> str:
-        """Return the name of the task on some data, with the type of its SVM."""
-        return self._of_task.chosen(data.task)
-
     @property
-    def _of_task(self) -> TaskParameters:
+    def of_task(self) -> TaskParameters:
+        """The parameters of its task."""
         return TaskParameters(self, self.options)
 
 
